@@ -1,0 +1,194 @@
+"""Eigenvectors U and eigenvalues lambda of the training rows' kernel, and the functions phi that extend U to any row.
+
+Nystroem (METHOD.md, point 2): with landmarks Z, K_ZZ = Q L Q', B = K(X, Z) Q L^(-1/2) and B'B = V D V', the
+eigenvectors are U = B V D^(-1/2) and the eigenvalues D; on any row, phi(x) = K(x, Z) P with P = Q L^(-1/2) V
+D^(-1/2), and phi(x_i) = U_i. When every distinct row is a landmark this is exact, and one eigenproblem is enough:
+with multiplicities n_z of the distinct rows, N^(1/2) K_ZZ N^(1/2) = Q L Q', U_z = Q_z / sqrt(n_z) and P = N^(1/2) Q /
+L.
+
+`centred`: the same for the centred kernel H K H (H = I - 11'/T): columns of U then sum to zero and are orthonormal,
+which is what a regression with a free intercept wants (the kernel variant). phi(x) = K(x, Z) P - offset.
+
+Eigenvalues at or below CUT times the largest are dropped: repeated or dependent rows make a null space whose basis is
+arbitrary, and below that ratio float64 leaves nothing of an eigenvector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from enrelm_cli.folds import Chunk, Keys, Sums
+from enrelm_cli.kernel import ArcsineKernel, Array, PreparedRows
+from enrelm_cli.landmarks import Landmarks
+from enrelm_cli.split import Side
+from enrelm_cli.standard import View
+
+CUT = 1e-12
+# Rows of a block of the kernel matrix: with 1,000 landmarks it stays inside a core's cache share.
+BLOCK = 1024
+
+
+@dataclass(frozen=True)
+class KernelFeatures:
+    """phi(x) = K(x, Z) P - offset: hidden outputs that are the kernel's own eigenfunctions."""
+
+    kernel: ArcsineKernel
+    Z: Array  # (m, d)
+    P: Array  # (m, k)
+    offset: Array  # (k,)
+
+    def outputs(self, X: Array) -> Array:
+        """(t, d) -> (t, k)."""
+        prepared = self.kernel.prepare(self.Z)
+        result = np.empty((len(X), self.P.shape[1]))
+        for start in range(0, len(X), BLOCK):
+            block = slice(start, start + BLOCK)
+            np.matmul(prepared.against(X[block]), self.P, out=result[block])
+        result -= self.offset
+        return result
+
+    def combine(self, X: Array, beta: Array) -> Array:
+        """phi(X) beta without forming phi: (t,)."""
+        prepared, weights = self.kernel.prepare(self.Z), self.P @ beta
+        parts = [prepared.against(X[start : start + BLOCK]) @ weights for start in range(0, len(X), BLOCK)]
+        total: Array = np.concatenate(parts) if parts else np.zeros(0)
+        return total - self.offset @ beta
+
+    def take(self, order: NDArray[np.int64]) -> KernelFeatures:
+        return replace(self, P=np.ascontiguousarray(self.P[:, order]), offset=self.offset[order])
+
+    @property
+    def size(self) -> int:
+        return int(self.P.shape[1])
+
+
+@dataclass(frozen=True)
+class EigenBasis:
+    """U and lambda of the training rows, largest eigenvalue first."""
+
+    values: Array  # (k,) lambda
+    features: KernelFeatures
+    c: Array  # (k,) U'y for the standardised target
+    rows: int  # T
+    known: tuple[Keys, Array] | None = (
+        None  # keys (m,) sorted and U_z (m, k): exact rows of U where every row is a landmark
+    )
+
+    def of_training(self, chunk: Chunk) -> Array:
+        """Rows of U for standardised training rows: (t, k)."""
+        if self.known is None:
+            return self.features.outputs(chunk.X)
+        key, U = self.known
+        return U[np.searchsorted(key, chunk.key)]
+
+    def take(self, order: NDArray[np.int64]) -> EigenBasis:
+        known = None if self.known is None else (self.known[0], np.ascontiguousarray(self.known[1][:, order]))
+        return EigenBasis(self.values[order], self.features.take(order), self.c[order], self.rows, known)
+
+
+@dataclass(frozen=True)
+class CountRows:
+    """Partial: how many training rows each landmark stands for, and the sum of their targets."""
+
+    view: View
+    key: Keys  # (m,) sorted
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = self.view(chunk, Side.TRAIN)
+        place = np.searchsorted(self.key, chunk.key)
+        m = len(self.key)
+        return Sums(
+            {"count": np.bincount(place, minlength=m).astype(float), "y": np.bincount(place, chunk.y, minlength=m)}
+        )
+
+
+@dataclass(frozen=True)
+class GramRows:
+    """Partial: n, sum b, B'B, B'y and y'y of the training rows, with b = R' K(Z, x)."""
+
+    view: View
+    prepared: PreparedRows
+    R: Array  # (m, k): Q L^(-1/2)
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = self.view(chunk, Side.TRAIN)
+        k = self.R.shape[1]
+        total = {"n": chunk.rows, "b": np.zeros(k), "BB": np.zeros((k, k)), "By": np.zeros(k), "yy": chunk.y @ chunk.y}
+        for start in range(0, chunk.rows, BLOCK):
+            B = self.prepared.against(chunk.X[start : start + BLOCK]) @ self.R
+            total["b"] += B.sum(axis=0)
+            total["BB"] += B.T @ B
+            total["By"] += B.T @ chunk.y[start : start + BLOCK]
+        return Sums(total)
+
+
+def symmetric_eigen(A: Array) -> tuple[Array, Array]:
+    """Eigenvalues above CUT of the largest, largest first, and their vectors (divide and conquer: measured fastest)."""
+    values, vectors = linalg.eigh(A, driver="evd", overwrite_a=True, check_finite=False)
+    keep = np.flatnonzero(values > CUT * max(values[-1], 0.0))[::-1]
+    return values[keep], np.ascontiguousarray(vectors[:, keep])
+
+
+def full_basis(kernel: ArcsineKernel, landmarks: Landmarks, counts: Sums, centred: bool) -> EigenBasis:
+    """Every distinct training row is a landmark: one eigenproblem, exact. `counts` go by sorted key."""
+    by_key = np.argsort(landmarks.key)
+    Z, key = landmarks.Z[by_key], landmarks.key[by_key]
+    n, y_sum = counts["count"], counts["y"]
+    T = n.sum()
+    K = kernel.gram(Z, Z)
+    mean = np.zeros(len(Z))
+    if centred:
+        mean = K @ n / T
+        K += (n @ mean) / T - mean[:, None] - mean[None, :]
+    root = np.sqrt(n)
+    K *= root[:, None]
+    K *= root[None, :]
+    values, Q = symmetric_eigen(K)
+    U = Q / root[:, None]
+    P = Q * root[:, None] / values
+    if centred:
+        # Columns of P sum to zero, but for rounding that a small eigenvalue magnifies.
+        P -= (n / T)[:, None] * P.sum(axis=0)
+    features = KernelFeatures(kernel, Z, P, mean @ P)
+    return EigenBasis(values, features, U.T @ y_sum, int(T), (key, U))
+
+
+def landmark_projection(kernel: ArcsineKernel, landmarks: Landmarks) -> Array:
+    """R = Q L^(-1/2): (m, k)."""
+    values, Q = symmetric_eigen(kernel.gram(landmarks.Z, landmarks.Z))
+    return Q / np.sqrt(values)
+
+
+def landmark_basis(kernel: ArcsineKernel, landmarks: Landmarks, R: Array, gram: Sums, centred: bool) -> EigenBasis:
+    """The eigenbasis that the Gram sums of all training rows give."""
+    T, mean = gram["n"], gram["b"] / gram["n"]
+    BB, By = gram["BB"], gram["By"]
+    if centred:
+        # y is centred, so B'y needs no correction.
+        BB = BB - T * np.outer(mean, mean)
+    values, V = symmetric_eigen(BB.copy())
+    V = V / np.sqrt(values)
+    offset = mean @ V if centred else np.zeros(len(values))
+    return EigenBasis(values, KernelFeatures(kernel, landmarks.Z, R @ V, offset), V.T @ By, int(T))
+
+
+def features_to_document(features: KernelFeatures) -> dict[str, Any]:
+    kernel = features.kernel
+    return {
+        "weight_variance": kernel.weight_variance,
+        "bias_variance": kernel.bias_variance,
+        "depth": kernel.depth,
+        "Z": features.Z,
+        "P": features.P,
+        "offset": features.offset,
+    }
+
+
+def features_from_document(document: dict[str, Any]) -> KernelFeatures:
+    kernel = ArcsineKernel(document["weight_variance"], document["bias_variance"], document["depth"])
+    return KernelFeatures(kernel, document["Z"], document["P"], document["offset"])

@@ -1,0 +1,216 @@
+"""The only loop over rows: fold(pieces, partial) = partial(item_1) + partial(item_2) + ...
+
+A table is a sequence of pieces (an in-memory chunk, a byte range of a CSV file, a row group of a Parquet file). A
+piece can be iterated more than once and yields items: record batches, or encoded chunks. A partial is a picklable
+function from an item to something that can be merged. Which engine runs the loop - this process's threads, or a Dask
+cluster - changes nothing downstream: partial results are merged by neighbours, in a balanced tree whose shape depends
+only on the items. The tree also keeps the rounding error of a sum over n items at O(log n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enrelm_cli.kernel import Array
+from enrelm_cli.resources import cores
+
+Keys = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive rows of the table, encoded but not yet standardised."""
+
+    X: Array  # (t, d) encoded inputs
+    y: Array  # (t,) target, NaN where it is missing
+    key: Keys  # (t,) content hash of the row's inputs: equal inputs, equal key
+    row: int  # index of the first row in the table; -1 where the engine cannot know it
+    index: NDArray[np.int64] | None = None  # (t,) every row's index, where they are not consecutive
+
+    @property
+    def rows(self) -> int:
+        return len(self.y)
+
+    def where(self, mask: NDArray[np.bool_]) -> Chunk:
+        """The rows that the mask keeps."""
+        if mask.all():
+            return self
+        return Chunk(self.X[mask], self.y[mask], self.key[mask], self.row, self.numbers()[mask])
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The index in the table of every row."""
+        return self.index if self.index is not None else np.arange(self.row, self.row + self.rows)
+
+    def take(self, rows: slice | NDArray[np.int64]) -> Chunk:
+        """These rows of the chunk."""
+        return Chunk(self.X[rows], self.y[rows], self.key[rows], self.row, self.numbers()[rows])
+
+
+class Mergeable(Protocol):
+    """What a partial returns. `merge` is associative up to rounding; neighbours are merged in row order."""
+
+    def merge(self, other: Any, /) -> Any: ...
+
+
+S = TypeVar("S", bound=Mergeable)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Named arrays that add up."""
+
+    values: dict[str, Any]
+
+    def merge(self, other: Sums) -> Sums:
+        return Sums({name: value + other.values[name] for name, value in self.values.items()})
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+
+class Progress(Protocol):
+    """Told about passes; the command line draws a bar, the tests count, the default is silent."""
+
+    def start(self, label: str, total: int | None) -> None: ...
+
+    def advance(self, rows: int) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class Silent:
+    """Progress for nobody."""
+
+    def start(self, label: str, total: int | None) -> None:
+        """Nothing to draw."""
+
+    def advance(self, rows: int) -> None:
+        """Nothing to draw."""
+
+    def finish(self) -> None:
+        """Nothing to draw."""
+
+
+class Engine(Protocol):
+    """Runs a fold, or maps pieces in order (predict)."""
+
+    @property
+    def elsewhere(self) -> bool:
+        """Other processes, perhaps on other machines, read the pieces."""
+
+    def fold(
+        self, pieces: Sequence[Iterable[Item]], partial: Callable[[Item], S], label: str, total: int | None = None
+    ) -> S: ...
+
+    def map(
+        self, pieces: Iterable[Iterable[Item]], function: Callable[[Item], Result], label: str, total: int | None = None
+    ) -> Iterator[Result]: ...
+
+
+class Tree:
+    """Merges a stream of results pairwise like a binary counter: the shape depends only on how many there are."""
+
+    def __init__(self) -> None:
+        self._levels: list[Any] = []
+
+    def add(self, result: Any) -> None:
+        level = 0
+        while level < len(self._levels) and self._levels[level] is not None:
+            result = self._levels[level].merge(result)
+            self._levels[level] = None
+            level += 1
+        if level == len(self._levels):
+            self._levels.append(None)
+        self._levels[level] = result
+
+    @property
+    def empty(self) -> bool:
+        return not self._levels
+
+    def result(self) -> Any:
+        total = None
+        for part in self._levels:
+            if part is not None:
+                total = part if total is None else part.merge(total)
+        if total is None:
+            raise ValueError("a fold over no rows")
+        return total
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Threads of this process. BLAS keeps to one thread inside, so results do not depend on how many there are."""
+
+    threads: int = 0  # 0: every core
+    progress: Progress = field(default_factory=Silent)
+    elsewhere: ClassVar[bool] = False
+
+    @property
+    def workers(self) -> int:
+        return self.threads or cores()
+
+    def fold(
+        self, pieces: Sequence[Iterable[Item]], partial: Callable[[Item], S], label: str, total: int | None = None
+    ) -> S:
+        tree = Tree()
+        for result in self.map(pieces, partial, label, total):
+            tree.add(result)
+        answer: S = tree.result()
+        return answer
+
+    def map(
+        self, pieces: Iterable[Iterable[Item]], function: Callable[[Item], Result], label: str, total: int | None = None
+    ) -> Iterator[Result]:
+        """function(item) for every item of every piece, in order, a bounded number of pieces under way at once."""
+        self.progress.start(label, total)
+        try:
+            for results in self._ordered(pieces, function):
+                for rows, result in results:
+                    self.progress.advance(rows)
+                    yield result
+        finally:
+            self.progress.finish()
+
+    def _ordered(
+        self, pieces: Iterable[Iterable[Item]], function: Callable[[Item], Result]
+    ) -> Iterator[list[tuple[int, Result]]]:
+        def run(piece: Iterable[Item]) -> list[tuple[int, Result]]:
+            return [(size(item), function(item)) for item in piece]
+
+        with single_threaded_blas():
+            if self.workers == 1:
+                for piece in pieces:
+                    yield run(piece)
+                return
+            with ThreadPoolExecutor(self.workers) as pool:
+                waiting: list[Future[list[tuple[int, Result]]]] = []
+                try:
+                    for piece in pieces:
+                        waiting.append(pool.submit(run, piece))
+                        if len(waiting) > self.workers + 1:
+                            yield waiting.pop(0).result()
+                    while waiting:
+                        yield waiting.pop(0).result()
+                finally:
+                    for future in waiting:
+                        future.cancel()
+
+
+def size(item: Any) -> int:
+    """How many rows an item has, for progress."""
+    return int(getattr(item, "rows", 0))
+
+
+def single_threaded_blas() -> Any:
+    """BLAS on one thread while our own threads share the rows: the result then does not depend on their number."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")

@@ -1,0 +1,85 @@
+"""The hidden layer computed from the data (algorithm 1, step 3): W = sigma^-1(U') X (X'X)^+.
+
+One-hot columns make X'X singular, so it is a pseudo-inverse, never an inverse: inverting a singular matrix gives
+weights that are rounding noise. Rows are samples here (the paper's X is transposed).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from enrelm_cli import activation
+from enrelm_cli.activation import Activation
+from enrelm_cli.eigenbasis import EigenBasis
+from enrelm_cli.folds import Chunk, Sums
+from enrelm_cli.kernel import Array
+from enrelm_cli.split import Side
+from enrelm_cli.standard import View
+
+# X'X of standardised inputs: a direction with less than this share of the largest is a dependence, not information.
+DEPENDENT = 1e-12
+
+
+@dataclass(frozen=True)
+class HiddenLayer:
+    """s(x) = sigma(W x) - offset."""
+
+    W: Array  # (n, d)
+    offset: Array  # (n,) zero, or the mean of the training outputs where the variant centres them
+    sigma: Activation = activation.ERF
+
+    def outputs(self, X: Array) -> Array:
+        """(t, d) -> (t, n)."""
+        return self.sigma(X @ self.W.T) - self.offset
+
+    def combine(self, X: Array, beta: Array) -> Array:
+        """s(X) beta: (t,)."""
+        return self.sigma(X @ self.W.T) @ beta - self.offset @ beta
+
+    def take(self, order: NDArray[np.int64]) -> HiddenLayer:
+        return replace(self, W=self.W[order], offset=self.offset[order])
+
+    @property
+    def size(self) -> int:
+        return len(self.W)
+
+    def to_document(self) -> dict[str, Any]:
+        return {"W": self.W, "offset": self.offset, "activation": self.sigma.name}
+
+    @staticmethod
+    def from_document(document: dict[str, Any]) -> HiddenLayer:
+        return HiddenLayer(document["W"], document["offset"], activation.named(document["activation"]))
+
+
+@dataclass(frozen=True)
+class InverseRows:
+    """Partial: X'X and sigma^-1(U)'X of the training rows."""
+
+    view: View
+    basis: EigenBasis
+    sigma: Activation
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = self.view(chunk, Side.TRAIN)
+        X = chunk.X
+        return Sums({"XX": X.T @ X, "UX": self.sigma.inverse(self.basis.of_training(chunk)).T @ X})
+
+
+def hidden_layer(sums: Sums, sigma: Activation) -> HiddenLayer:
+    """W from the folded sums."""
+    W = pseudo_solve(sums["XX"], sums["UX"].T).T
+    return HiddenLayer(np.ascontiguousarray(W), np.zeros(len(W)), sigma)
+
+
+def pseudo_solve(A: Array, B: Array) -> Array:
+    """A^+ B for a symmetric A of standardised inputs: the shortest of all least-squares solutions."""
+    values, vectors = linalg.eigh(A, check_finite=False)
+    keep = values > DEPENDENT * values[-1]
+    V = vectors[:, keep]
+    solution: Array = (V / values[keep]) @ (V.T @ B)
+    return solution

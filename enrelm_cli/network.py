@@ -1,0 +1,107 @@
+"""A trained family of nested networks: the first l hidden outputs and their weights are the network of size l.
+
+yhat_l(x) = sum_{j<=l} beta_j s_j(x), in the units of the standardised target. Nothing from here on asks which variant
+made it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enrelm_cli.eigenbasis import KernelFeatures, features_from_document, features_to_document
+from enrelm_cli.folds import Chunk, Sums
+from enrelm_cli.hidden_layer import HiddenLayer
+from enrelm_cli.kernel import Array
+from enrelm_cli.split import Side
+from enrelm_cli.standard import View
+
+# Rows of a block of a curve: the running sums of a block stay in cache.
+_BLOCK = 512
+
+
+class Features(Protocol):
+    """Hidden outputs of any kind."""
+
+    def outputs(self, X: Array) -> Array: ...
+
+    def combine(self, X: Array, beta: Array) -> Array: ...
+
+    def take(self, order: NDArray[np.int64]) -> Any: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Network:
+    """Hidden outputs in order of importance and their weights."""
+
+    features: Features
+    beta: Array  # (n,)
+    stop: str | None = None  # why the iteration that chose them stopped
+    facts: dict[str, float] | None = None  # what the variant found on its way: steps, alpha, leave-one-out error
+
+    @property
+    def size(self) -> int:
+        return len(self.beta)
+
+    def first(self, n: int) -> Network:
+        """The network of the first n neurons."""
+        return replace(self, features=self.features.take(np.arange(n)), beta=self.beta[:n])
+
+    def predict(self, X: Array) -> Array:
+        """Standardised rows to standardised predictions: (t, d) -> (t,)."""
+        return self.features.combine(X, self.beta) if self.size else np.zeros(len(X))
+
+    def to_document(self) -> dict[str, Any]:
+        if isinstance(self.features, KernelFeatures):
+            kind, features = "kernel", features_to_document(self.features)
+        else:
+            assert isinstance(self.features, HiddenLayer)
+            kind, features = "hidden layer", self.features.to_document()
+        return {"kind": kind, "features": features, "beta": self.beta, "stop": self.stop, "facts": self.facts or {}}
+
+    @staticmethod
+    def from_document(document: dict[str, Any]) -> Network:
+        read = features_from_document if document["kind"] == "kernel" else HiddenLayer.from_document
+        features: Features = read(document["features"])
+        return Network(features, document["beta"], document["stop"], document["facts"])
+
+
+@dataclass(frozen=True)
+class CurveRows:
+    """Partial (algorithm 4): the squared error of every size 1..n over one side's rows, by one running sum a row."""
+
+    view: View
+    network: Network
+    side: Side
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = self.view(chunk, self.side)
+        squares = np.zeros(self.network.size)
+        for start in range(0, chunk.rows, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            terms = self.network.features.outputs(chunk.X[block])
+            terms *= self.network.beta
+            np.cumsum(terms, axis=1, out=terms)
+            terms -= chunk.y[block, None]
+            squares += np.einsum("ij,ij->j", terms, terms)
+        return Sums({"squares": squares, "total": chunk.y @ chunk.y, "rows": chunk.rows})
+
+
+@dataclass(frozen=True)
+class ErrorRows:
+    """Partial: squared errors of several networks over one side's rows, in one pass."""
+
+    view: View
+    networks: tuple[Network, ...]
+    side: Side
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = self.view(chunk, self.side)
+        squares = [float(np.sum((network.predict(chunk.X) - chunk.y) ** 2)) for network in self.networks]
+        return Sums({"squares": np.array(squares), "total": float(chunk.y @ chunk.y), "rows": chunk.rows})

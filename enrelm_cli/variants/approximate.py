@@ -1,0 +1,27 @@
+"""A-ENR-ELM (algorithm 2): U stands for the hidden outputs, so beta = U'y, the largest |beta| first.
+
+Prediction: ybar + sum_j beta_j sigma(w_j . x); nothing is centred on the hidden side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enrelm_cli.activation import Activation
+from enrelm_cli.eigenbasis import EigenBasis
+from enrelm_cli.hidden_layer import InverseRows, hidden_layer
+from enrelm_cli.network import Network
+from enrelm_cli.training import Training
+
+
+def order(basis: EigenBasis, n: int) -> NDArray[np.int64]:
+    """The n columns of U with the largest |<y, U_j>|, largest first; equals keep the larger eigenvalue first."""
+    return np.argsort(-np.abs(basis.c), kind="stable")[:n]
+
+
+def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int) -> Network:
+    """Algorithm 2: only the n chosen columns of U need hidden weights."""
+    chosen = basis.take(order(basis, n))
+    sums = data.fold(InverseRows(data.view, chosen, sigma), "hidden layer")
+    return Network(hidden_layer(sums, sigma), chosen.c)

@@ -1,0 +1,125 @@
+"""I-ENR-ELM (algorithm 3): forward stagewise regression of y on the centred hidden outputs S.
+
+A step takes the column most correlated with the residual, j = argmax |<r, S_j>|, and moves beta_j by
+step = eps <r, S_j> / |S_j|^2. No step needs the rows (METHOD.md, point 4): with c = S'r and G = S'S,
+
+    c <- c - step G_j        |r|^2 <- |r|^2 - 2 step c_j + step^2 G_jj
+
+where the c_j on the right is the one before the step. The paper's loop runs while #J <= n, so it lets one column more
+than n in and stops; we stop before it, which changes none of the first n weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enrelm_cli.activation import Activation
+from enrelm_cli.eigenbasis import EigenBasis
+from enrelm_cli.folds import Chunk, Sums
+from enrelm_cli.hidden_layer import HiddenLayer, InverseRows, hidden_layer
+from enrelm_cli.kernel import Array
+from enrelm_cli.network import Network
+from enrelm_cli.split import Side
+from enrelm_cli.standard import View
+from enrelm_cli.training import Training
+
+MAX_STEPS = 100_000
+
+
+class Stop(Enum):
+    """Why the iteration stopped; the value is what the user reads."""
+
+    TOLERANCE = "converged: a step improved the relative residual by less than the tolerance"
+    NEURONS = "reached the largest number of neurons"
+    STEPS = "reached the largest number of steps; raise --max-steps or --tolerance"
+    EXHAUSTED = "the residual is uncorrelated with every neuron"
+
+
+@dataclass(frozen=True)
+class GramOfLayer:
+    """Partial: n, sum s, S'S, S'y and y'y of the training rows."""
+
+    view: View
+    layer: HiddenLayer
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = self.view(chunk, Side.TRAIN)
+        S = self.layer.outputs(chunk.X)
+        return Sums({"n": chunk.rows, "s": S.sum(axis=0), "SS": S.T @ S, "Sy": S.T @ chunk.y, "yy": chunk.y @ chunk.y})
+
+
+@dataclass(frozen=True)
+class Path:
+    """The columns in the order they first came in, their weights, and why the path ended."""
+
+    order: NDArray[np.int64]  # (n,)
+    beta: Array  # (n,)
+    means: Array  # (n,) of the hidden outputs over the training rows
+    steps: int
+    stop: Stop
+
+
+def stagewise(sums: Sums, n: int, epsilon: float, tolerance: float, max_steps: int = MAX_STEPS) -> Path:
+    """Forward stagewise regression from the Gram matrix of uncentred outputs."""
+    T, means = sums["n"], sums["s"] / sums["n"]
+    G = sums["SS"] - T * np.outer(means, means)
+    c = np.array(sums["Sy"])  # y is centred
+    norms = np.diag(G).copy()
+    # A constant column (all its weights zero) has no direction; rounding must not give it one.
+    dead = norms <= 1e-14 * max(float(norms.max(initial=0.0)), np.finfo(float).tiny)
+    c[dead] = 0.0
+    G[:, dead] = 0.0
+    G[dead, :] = 0.0
+    beta = np.zeros(len(c))
+    entered: list[int] = []
+    inside = np.zeros(len(c), bool)
+    y_norm = float(np.sqrt(sums["yy"]))
+    square = float(sums["yy"])
+    previous = np.inf
+    stop, steps = Stop.STEPS, 0
+    while steps < max_steps:
+        j = int(np.argmax(np.abs(c)))
+        if c[j] == 0.0:
+            stop = Stop.EXHAUSTED
+            break
+        if not inside[j]:
+            if len(entered) == n:
+                stop = Stop.NEURONS
+                break
+            entered.append(j)
+            inside[j] = True
+        step = epsilon * c[j] / norms[j]
+        beta[j] += step
+        square = max(square - 2.0 * step * c[j] + step * step * norms[j], 0.0)
+        c -= step * G[j]
+        steps += 1
+        norm = float(np.sqrt(square))
+        if (previous - norm) / y_norm < tolerance:
+            stop = Stop.TOLERANCE
+            break
+        previous = norm
+    order = np.array(entered, dtype=np.int64)
+    return Path(order, beta[order], means[order], steps, stop)
+
+
+@dataclass(frozen=True)
+class StagewiseSettings:
+    """epsilon None is the paper's 1/sqrt(T)."""
+
+    epsilon: float | None = None
+    tolerance: float = 1e-5
+    max_steps: int = MAX_STEPS
+
+
+def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int, settings: StagewiseSettings) -> Network:
+    """Algorithm 3 on the outputs of every neuron of the basis."""
+    layer = hidden_layer(data.fold(InverseRows(data.view, basis, sigma), "hidden layer"), sigma)
+    gram = data.fold(GramOfLayer(data.view, layer), "stagewise Gram matrix")
+    epsilon = settings.epsilon or data.T**-0.5
+    path = stagewise(gram, n, epsilon, settings.tolerance, settings.max_steps)
+    chosen = replace(layer.take(path.order), offset=path.means)
+    return Network(chosen, path.beta, path.stop.value, {"steps": path.steps})

@@ -1,0 +1,120 @@
+"""The kernel variant, this project's own: the kernel's eigenfunctions phi are the hidden outputs.
+
+The paper looks for an oracle phi with phi(x_i) = U_i and says that it does not exist. It does: the Nystroem extension
+phi_j(x) = sum_i K(x, x_i) U_ij / lambda_j. On centred, orthonormal columns, ridge regression with a free intercept is
+a filter:
+
+    beta_j = c_j lambda_j / (lambda_j + alpha),  c = U'y,  leverage h_i = 1/T + sum_j U_ij^2 lambda_j / (lambda_j +
+    alpha)
+
+and the error of row i when it is left out is exactly (y_i - yhat_i) / (1 - h_i). alpha minimises the sum of their
+squares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enrelm_cli.eigenbasis import BLOCK, EigenBasis
+from enrelm_cli.folds import Chunk, Sums
+from enrelm_cli.kernel import Array
+from enrelm_cli.network import Network
+from enrelm_cli.training import Training, cut
+
+# alpha as a share of the largest eigenvalue: below the first nothing is left to filter, above the last nothing remains.
+_GRID = np.logspace(-11.0, 1.0, 49)
+# What rounding leaves of a row's share outside the span of U where it has none.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The error of every standardised training row when it is left out, for each alpha.
+
+    Written with 1 - lambda/(lambda+alpha) = alpha/(lambda+alpha), so that neither the residual nor 1 - h is a
+    difference of nearly equal numbers when alpha is small: y - yhat = (y - U c) + U (c alpha/(lambda+alpha)), and
+    likewise for 1 - h.
+    """
+
+    basis: EigenBasis
+    shrunk: Array  # (k, q): alpha / (lambda + alpha), 1 for a column that is left out
+
+    def errors(self, rows: Chunk) -> Array:
+        """(t, q)."""
+        basis, shrunk = self.basis, self.shrunk
+        U = basis.of_training(rows)
+        residual = (rows.y - U @ basis.c)[:, None] + U @ (basis.c[:, None] * shrunk)
+        U *= U
+        outside = 1.0 - 1.0 / basis.rows - U.sum(axis=1)
+        outside[outside < _ROUNDING] = 0.0
+        free = outside[:, None] + U @ shrunk
+        errors: Array = residual / np.maximum(free, np.finfo(float).tiny)
+        return errors
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        """Partial: the sum of squared left-out errors for each alpha."""
+        squares = np.zeros(self.shrunk.shape[1])
+        for start in range(0, chunk.rows, BLOCK):
+            errors = self.errors(chunk.take(slice(start, start + BLOCK)))
+            squares += np.einsum("ij,ij->j", errors, errors)
+        return Sums({"squares": squares, "rows": chunk.rows})
+
+
+def grid(basis: EigenBasis) -> Array:
+    """The alphas that are tried."""
+    alphas: Array = _GRID * basis.values[0]
+    return alphas
+
+
+def best_alpha(alphas: Array, squares: Array) -> float:
+    """The minimum of a parabola through the best alpha and its neighbours, in log alpha."""
+    i = int(np.argmin(squares))
+    if not 0 < i < len(alphas) - 1:
+        return float(alphas[i])
+    left, middle, right = np.log(np.maximum(squares[i - 1 : i + 2], np.finfo(float).tiny))
+    bend = left - 2.0 * middle + right
+    shift = 0.5 * (left - right) / bend if bend > 0.0 else 0.0
+    step = np.log(alphas[i + 1] / alphas[i])
+    return float(alphas[i] * np.exp(np.clip(shift, -1.0, 1.0) * step))
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """Columns by |beta|, largest first."""
+
+    order: NDArray[np.int64]  # (n,)
+    beta: Array  # (n,)
+
+
+def filtered(basis: EigenBasis, alpha: float, n: int) -> Filtered:
+    """Ridge-filtered weights of the n columns that matter most."""
+    beta = basis.c * basis.values / (basis.values + alpha)
+    order = np.argsort(-np.abs(beta), kind="stable")[:n]
+    return Filtered(order, beta[order])
+
+
+def fit(data: Training, basis: EigenBasis, n: int) -> Network:
+    """Filter by the alpha with the smallest leave-one-out error.
+
+    The errors are those of the rows of the sample: every training row of a table up to its size, an even choice above
+    it.
+    """
+    alphas = grid(basis)
+    shrunk = alphas / (basis.values[:, None] + alphas)
+    left_out = data.fold_sample(LeftOut(basis, shrunk))
+    alpha = best_alpha(alphas, left_out["squares"])
+    error = float(np.sqrt(left_out["squares"].min() / left_out["rows"]))
+    chosen = filtered(basis, alpha, n)
+    return Network(basis.features.take(chosen.order), chosen.beta, None, {"alpha": alpha, "leave_one_out_error": error})
+
+
+def left_out_errors(data: Training, basis: EigenBasis, alpha: float, n: int) -> Array:
+    """The error of every training row of the sample when it is left out of the network of n neurons, standardised."""
+    shrunk = np.ones((len(basis.values), 1))
+    kept = filtered(basis, alpha, n).order
+    shrunk[kept, 0] = alpha / (basis.values[kept] + alpha)
+    left_out = LeftOut(basis, shrunk)
+    return np.concatenate([left_out.errors(chunk)[:, 0] for piece in cut(data.sample(), BLOCK) for chunk in piece])
