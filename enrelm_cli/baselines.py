@@ -278,7 +278,8 @@ class Inputs:
     size: int
 
     def outputs(self, X: Array) -> Array:
-        return X[:, : self.size].copy()
+        copied: Array = X[:, : self.size].copy()
+        return copied
 
     def combine(self, X: Array, beta: Array) -> Array:
         y_hat: Array = X @ beta

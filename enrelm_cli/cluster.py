@@ -19,8 +19,9 @@ import logging
 import os
 import pickle
 import platform
-import signal
+import re
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -52,6 +53,7 @@ _RETRIES = 2
 # Merging frees memory, so it goes before reading.
 _SOON = 10
 
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:[^/:\s]+|\[[0-9a-fA-F:.%]+\]):\d+")
 _NO_FILE = "workers read the files themselves: put them where every machine sees them under the same path"
 
 
@@ -397,46 +399,58 @@ def _quiet(dask: Any, distributed: Any) -> None:
 
 
 def _local_cluster(workers: int, resources: ExitStack) -> Any:
+    """A scheduler in this process, which listens to this machine only, and worker processes."""
+    import dask
     from distributed import LocalCluster
 
     folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="enrelm-dask-", ignore_cleanup_errors=True))
-    with _without_interrupts():
-        cluster = LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address=None,
-            scheduler_kwargs={"dashboard": False},
-            memory_limit=None,
-            local_directory=folder,
-            silence_logs=logging.CRITICAL + 1,
-        )
-        resources.callback(cluster.close, timeout=10)
+    dask.config.set({"temporary-directory": folder})
+    cluster = LocalCluster(
+        n_workers=0,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        protocol="tcp",
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+        silence_logs=logging.CRITICAL + 1,
+    )
+    resources.callback(cluster.close, timeout=10)
+    for _ in range(workers):
+        resources.callback(_end, _start_worker(cluster.scheduler_address, folder))
     return cluster
 
 
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Ctrl-C goes to every process of a terminal's foreground: those started here must leave it to this one.
+def _start_worker(scheduler: str, folder: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"]
+    command += ["--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
+    command += ["--memory-limit", "0", "--local-directory", folder, "--death-timeout", "60"]
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    path = os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.Popen(
+        command,
+        # Not the user's folder: Python would import what lies there.
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # Ctrl-C is sent to every process of the terminal's session: it is for this one to end the workers.
+        start_new_session=True,
+    )
 
-    Blocked signals stay blocked in the threads and processes that start meanwhile; here they are delivered at the end.
-    """
-    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+def _end(worker: subprocess.Popen[bytes]) -> None:
+    # It holds nothing that is still needed, and its folder is removed here.
+    worker.kill()
+    worker.wait()
 
 
 def _client(address: Any, label: str, resources: ExitStack) -> Any:
     from distributed import Client
     from distributed import TimeoutError as TimedOut
 
+    if isinstance(address, str) and not _ADDRESS.fullmatch(address):
+        raise UsageError(f"--scheduler {address}: not an address", "write it as --scheduler tcp://host:8786")
     try:
         with warnings.catch_warnings():
             # Versions that differ are our own check.
@@ -446,10 +460,6 @@ def _client(address: Any, label: str, resources: ExitStack) -> Any:
         raise UsageError(
             f"no Dask scheduler answers at {label} (waited {_ANSWER} s)",
             "start one with `dask scheduler --port 8786`, and check the address and the firewall",
-        ) from None
-    except ValueError as error:
-        raise UsageError(
-            f"--scheduler {label}: not an address ({error})", "write it as --scheduler tcp://host:8786"
         ) from None
     resources.callback(client.close, timeout=10)
     try:

@@ -15,7 +15,9 @@ arbitrary, and below that ratio float64 leaves nothing of an eigenvector.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -73,8 +75,10 @@ class EigenBasis:
 
     values: Array  # (k,) lambda
     features: KernelFeatures
-    c: Array  # (k,) U'y for the standardised target
+    c: Array  # (k,) U'(y - y_mean) for the standardised target
     rows: int  # T
+    y_mean: float = 0.0  # of the standardised target: 0 unless rows were added after it was standardised
+    space: Array | None = None  # (., k): U = B V where the basis comes from Gram sums
     known: tuple[Keys, Array] | None = (
         None  # keys (m,) sorted and U_z (m, k): exact rows of U where every row is a landmark
     )
@@ -88,7 +92,9 @@ class EigenBasis:
 
     def take(self, order: NDArray[np.int64]) -> EigenBasis:
         known = None if self.known is None else (self.known[0], np.ascontiguousarray(self.known[1][:, order]))
-        return EigenBasis(self.values[order], self.features.take(order), self.c[order], self.rows, known)
+        space = None if self.space is None else self.space[:, order]
+        features = self.features.take(order)
+        return EigenBasis(self.values[order], features, self.c[order], self.rows, self.y_mean, space, known)
 
 
 @dataclass(frozen=True)
@@ -108,23 +114,44 @@ class CountRows:
 
 
 @dataclass(frozen=True)
+class SideSums:
+    """Sums of each side's rows, kept apart: a refit to more sides adds them up instead of another pass."""
+
+    sides: dict[Side, Sums]
+
+    def merge(self, other: SideSums) -> SideSums:
+        joined = dict(self.sides)
+        for side, sums in other.sides.items():
+            joined[side] = joined[side].merge(sums) if side in joined else sums
+        return SideSums(joined)
+
+    def total(self, sides: Iterable[Side]) -> Sums:
+        """Of these sides together."""
+        return reduce(Sums.merge, [self.sides[side] for side in sides if side in self.sides])
+
+
+@dataclass(frozen=True)
 class GramRows:
-    """Partial: n, sum b, B'B, B'y and y'y of the training rows, with b = R' K(Z, x)."""
+    """Partial: n, sum b, B'B, B'y, sum y and y'y of each side's rows, with b = R' K(Z, x)."""
 
     view: View
     prepared: PreparedRows
     R: Array  # (m, k): Q L^(-1/2)
+    sides: tuple[Side, ...] = (Side.TRAIN,)
 
-    def __call__(self, chunk: Chunk) -> Sums:
-        chunk = self.view(chunk, Side.TRAIN)
+    def __call__(self, chunk: Chunk) -> SideSums:
+        present = self.view.split.sides(chunk)
+        return SideSums({side: self._sums(self.view(chunk, side)) for side in self.sides if (present == side).any()})
+
+    def _sums(self, chunk: Chunk) -> Sums:
         k = self.R.shape[1]
-        total = {"n": chunk.rows, "b": np.zeros(k), "BB": np.zeros((k, k)), "By": np.zeros(k), "yy": chunk.y @ chunk.y}
+        b, BB, By = np.zeros(k), np.zeros((k, k)), np.zeros(k)
         for start in range(0, chunk.rows, BLOCK):
             B = self.prepared.against(chunk.X[start : start + BLOCK]) @ self.R
-            total["b"] += B.sum(axis=0)
-            total["BB"] += B.T @ B
-            total["By"] += B.T @ chunk.y[start : start + BLOCK]
-        return Sums(total)
+            b += B.sum(axis=0)
+            BB += B.T @ B
+            By += B.T @ chunk.y[start : start + BLOCK]
+        return Sums({"n": chunk.rows, "b": b, "BB": BB, "By": By, "y": chunk.y.sum(), "yy": chunk.y @ chunk.y})
 
 
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:
@@ -155,7 +182,7 @@ def full_basis(kernel: ArcsineKernel, landmarks: Landmarks, counts: Sums, centre
         # Columns of P sum to zero, but for rounding that a small eigenvalue magnifies.
         P -= (n / T)[:, None] * P.sum(axis=0)
     features = KernelFeatures(kernel, Z, P, mean @ P)
-    return EigenBasis(values, features, U.T @ y_sum, int(T), (key, U))
+    return EigenBasis(values, features, U.T @ y_sum, int(T), known=(key, U))
 
 
 def landmark_projection(kernel: ArcsineKernel, landmarks: Landmarks) -> Array:
@@ -166,15 +193,30 @@ def landmark_projection(kernel: ArcsineKernel, landmarks: Landmarks) -> Array:
 
 def landmark_basis(kernel: ArcsineKernel, landmarks: Landmarks, R: Array, gram: Sums, centred: bool) -> EigenBasis:
     """The eigenbasis that the Gram sums of all training rows give."""
-    T, mean = gram["n"], gram["b"] / gram["n"]
-    BB, By = gram["BB"], gram["By"]
-    if centred:
-        # y is centred, so B'y needs no correction.
-        BB = BB - T * np.outer(mean, mean)
-    values, V = symmetric_eigen(BB.copy())
+    T, mean, y_mean = gram["n"], gram["b"] / gram["n"], gram["y"] / gram["n"]
+    BB = gram["BB"] - T * np.outer(mean, mean) if centred else gram["BB"].copy()
+    values, V = symmetric_eigen(BB)
     V = V / np.sqrt(values)
     offset = mean @ V if centred else np.zeros(len(values))
-    return EigenBasis(values, KernelFeatures(kernel, landmarks.Z, R @ V, offset), V.T @ By, int(T))
+    c = V.T @ (gram["By"] - y_mean * gram["b"])
+    return EigenBasis(values, KernelFeatures(kernel, landmarks.Z, R @ V, offset), c, int(T), float(y_mean), space=V)
+
+
+def nested_squares(gram: Sums, V: Array, offset: Array, beta: Array, intercept: float) -> Array:
+    """sum_i (y_i - yhat_il)^2 of every nested size l from the Gram sums of those rows: (k, n), (n,), (n,) -> (n,).
+
+    With t_j = beta_j V_j the prediction of size l is sum_{j<=l} (b.t_j - beta_j offset_j) + intercept; its products
+    with itself and with y are prefix sums of n x n and n products.
+    """
+    t, o = V * beta, beta * offset
+    s = t.T @ gram["b"]
+    products = t.T @ gram["BB"] @ t - np.outer(s, o) - np.outer(o, s) + gram["n"] * np.outer(o, o)
+    square = np.diag(np.cumsum(np.cumsum(products, axis=0), axis=1))
+    shifted = gram["y"] - gram["n"] * intercept  # sum of y - intercept
+    cross = np.cumsum(t.T @ gram["By"] - intercept * s - o * shifted)
+    own = gram["yy"] - 2.0 * intercept * gram["y"] + gram["n"] * intercept**2
+    squares: Array = own - 2.0 * cross + square
+    return squares
 
 
 def features_to_document(features: KernelFeatures) -> dict[str, Any]:

@@ -17,9 +17,11 @@ from enrelm_cli.resources import available_memory, human_bytes
 
 # Below this many distinct rows the whole eigenproblem costs less than a second (2,000: 0.7 s on two cores).
 FULL = 2000
+# The paper's variants keep every digit of its tables with this many (METHOD.md, point 2).
+PAPER_LANDMARKS = 500
 # Above it: measured on cal_housing and Friedman, the error falls little beyond 1,000 and the cost grows with the
 # square.
-MANY = 1000
+KERNEL_LANDMARKS = 1000
 
 
 @dataclass(frozen=True)
@@ -31,16 +33,16 @@ class Landmarks:
     complete: bool  # every distinct training row is one
 
 
-def choose(sample: Chunk, training_rows: int, wanted: int | None, largest: int | None = None) -> Landmarks:
+def choose(sample: Chunk, training_rows: int, wanted: int | None, many: int = KERNEL_LANDMARKS) -> Landmarks:
     """Landmarks from the sample's training rows (standardised, sorted by hash, all of them if the table is small).
 
-    wanted None is `auto`: every row while the full eigenproblem is cheap, then MANY.
+    wanted None is `auto`: every row while the full eigenproblem is cheap, then `many`.
     """
     _, first = np.unique(sample.key, return_index=True)
     first.sort()
     whole = training_rows == sample.rows
     if wanted is None:
-        wanted = len(first) if whole and len(first) <= FULL else min(largest or MANY, len(first))
+        wanted = len(first) if whole and len(first) <= FULL else min(many, len(first))
     take = first[:wanted]
     return Landmarks(sample.X[take], sample.key[take], complete=whole and len(take) == len(first))
 

@@ -42,7 +42,9 @@ class Network:
 
     features: Features
     beta: Array  # (n,)
+    intercept: float = 0.0
     stop: str | None = None  # why the iteration that chose them stopped
+    order: NDArray[np.int64] | None = None  # (n,) which columns of the eigenbasis they are, where they are some
     facts: dict[str, float] | None = None  # what the variant found on its way: steps, alpha, leave-one-out error
 
     @property
@@ -51,11 +53,12 @@ class Network:
 
     def first(self, n: int) -> Network:
         """The network of the first n neurons."""
-        return replace(self, features=self.features.take(np.arange(n)), beta=self.beta[:n])
+        order = None if self.order is None else self.order[:n]
+        return replace(self, features=self.features.take(np.arange(n)), beta=self.beta[:n], order=order)
 
     def predict(self, X: Array) -> Array:
         """Standardised rows to standardised predictions: (t, d) -> (t,)."""
-        return self.features.combine(X, self.beta) if self.size else np.zeros(len(X))
+        return self.intercept + (self.features.combine(X, self.beta) if self.size else np.zeros(len(X)))
 
     def to_document(self) -> dict[str, Any]:
         if isinstance(self.features, KernelFeatures):
@@ -63,13 +66,20 @@ class Network:
         else:
             assert isinstance(self.features, HiddenLayer)
             kind, features = "hidden layer", self.features.to_document()
-        return {"kind": kind, "features": features, "beta": self.beta, "stop": self.stop, "facts": self.facts or {}}
+        return {
+            "kind": kind,
+            "features": features,
+            "beta": self.beta,
+            "intercept": self.intercept,
+            "stop": self.stop,
+            "facts": self.facts or {},
+        }
 
     @staticmethod
     def from_document(document: dict[str, Any]) -> Network:
         read = features_from_document if document["kind"] == "kernel" else HiddenLayer.from_document
         features: Features = read(document["features"])
-        return Network(features, document["beta"], document["stop"], document["facts"])
+        return Network(features, document["beta"], document["intercept"], document["stop"], facts=document["facts"])
 
 
 @dataclass(frozen=True)
@@ -88,7 +98,7 @@ class CurveRows:
             terms = self.network.features.outputs(chunk.X[block])
             terms *= self.network.beta
             np.cumsum(terms, axis=1, out=terms)
-            terms -= chunk.y[block, None]
+            terms -= (chunk.y[block] - self.network.intercept)[:, None]
             squares += np.einsum("ij,ij->j", terms, terms)
         return Sums({"squares": squares, "total": chunk.y @ chunk.y, "rows": chunk.rows})
 

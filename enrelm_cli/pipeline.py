@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,12 @@ from enrelm_cli.folds import Engine
 from enrelm_cli.kernel import Array
 from enrelm_cli.model import Model, order_statistics
 from enrelm_cli.network import CurveRows, ErrorRows, Network
+from enrelm_cli.phase_one import PhaseOne
 from enrelm_cli.report import Candidate, CompareReport, CompareRow, Curve, CurveReport, DataFacts, ElmBand, FitReport
 from enrelm_cli.settings import VARIANTS, ElmSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.split import CountSides, Everything, JudgeOnValidation, Side
 from enrelm_cli.stopwatch import Stopwatch
-from enrelm_cli.training import PhaseOne, Training, training
+from enrelm_cli.training import Training, training
 from enrelm_cli.variants import approximate, incremental
 from enrelm_cli.variants import kernel as kernel_variant
 
@@ -73,7 +74,7 @@ def fit(
         dataset = open_dataset(data, where, engine)
         encoded = encode(dataset, split)
         split_data = training(encoded.rows, encoded.split)
-    phase_one = PhaseOne(split_data, method, None, timer)
+    phase_one = PhaseOne(split_data, method, timer)
     names = VARIANTS if variant == "auto" else (variant,)
     fitted = [fit_variant(name, phase_one, method, timer) for name in names]
     winner = min(fitted, key=lambda one: one.chosen.error)
@@ -81,14 +82,13 @@ def fit(
     n = winner.chosen.neurons
     if method.refit:
         with timer("refit"):
-            encoding, final_data = _all_rows(dataset, encoded)
-            final_phase = PhaseOne(final_data, method, winner.tuning, lambda _: nullcontext())
-            network = train(winner.variant, final_phase, method, at_most=n)
-            n, model_data, basis = network.size, final_data, final_phase
+            encoding, final = _refit(phase_one, dataset, encoded, winner.tuning)
+            network = train(winner.variant, final, method, at_most=n)
+            n = network.size
     else:
-        encoding, network, model_data, basis = encoded.encoding, winner.network.first(n), split_data, phase_one
+        encoding, network, final = encoded.encoding, winner.network.first(n), phase_one
     facts = {**(network.facts or {}), **_kernel_facts(winner)}
-    notes = (*_constant_note(encoding.inputs, model_data), *_cap_note(method, winner))
+    notes = (*_constant_note(encoding.inputs, final.data), *_cap_note(method, winner))
     report = FitReport(
         data=data_facts(dataset, encoded, split_data),
         variant=winner.variant,
@@ -112,8 +112,8 @@ def fit(
         settings=settings_facts(data, split, method, where),
         notes=notes,
     )
-    left_out = _left_out(basis, network, model_data) if winner.variant == "kernel" else np.zeros(0)
-    model = Model(encoding, model_data.view.standard, network, about(report), left_out)
+    left_out = _left_out(final, network) if winner.variant == "kernel" else np.zeros(0)
+    model = Model(encoding, final.data.view.standard, network, about(report), left_out)
     return replace(report, timings=timer.report()), model
 
 
@@ -129,15 +129,14 @@ def fit_variant(variant: str, phase_one: PhaseOne, method: MethodSettings, timer
     """Train one variant and choose its n on the validation rows."""
     start = timer.total
     network = train(variant, phase_one, method, timer)
-    data = phase_one.data
     with timer("error curves"):
-        train_curve, valid_curve = curve_of(data, network, Side.TRAIN), curve_of(data, network, Side.VALIDATION)
+        train_curve, valid_curve = (curve_of(phase_one, network, side) for side in (Side.TRAIN, Side.VALIDATION))
     limit = most_neurons(variant, phase_one, method)
     converged = variant == "incremental" and network.stop == incremental.Stop.TOLERANCE.value
     curve = Curve(variant, train_curve, valid_curve, choices(valid_curve), network.stop, converged, limit)
     chosen, selection = _choose(curve, method)
     tuning = phase_one.tuning if variant == "kernel" else None
-    landmarks = len(phase_one.landmarks.Z)
+    landmarks = len(phase_one.kernel_landmarks.Z if variant == "kernel" else phase_one.paper_landmarks.Z)
     return Fitted(variant, network, curve, chosen, selection, tuning, landmarks, timer.total - start)
 
 
@@ -152,7 +151,7 @@ def train(
     data, sigma = phase_one.data, activation.named(method.kernel.activation)
     limit = most_neurons(variant, phase_one, method)
     n = min(limit, at_most or limit)
-    basis = phase_one.kernel_basis if variant == "kernel" else phase_one.basis
+    basis = phase_one.basis_of(variant)
     with timer("output weights") if timer else nullcontext():
         if variant == "approximate":
             return approximate.fit(data, basis, sigma, n)
@@ -167,8 +166,7 @@ def train(
 
 def most_neurons(variant: str, phase_one: PhaseOne, method: MethodSettings) -> int:
     """min(50 d, T/2) as in the paper; the kernel variant may use its whole basis: the ridge holds it back."""
-    basis = phase_one.kernel_basis if variant == "kernel" else phase_one.basis
-    rank = len(basis.values)
+    rank = len(phase_one.basis_of(variant).values)
     if method.max_neurons is not None:
         return max(1, min(method.max_neurons, rank))
     if variant == "kernel":
@@ -180,8 +178,13 @@ def paper_limit(data: Training) -> int:
     return max(1, min(50 * data.d, data.T // 2))
 
 
-def curve_of(data: Training, network: Network, side: Side) -> Array:
+def curve_of(phase_one: PhaseOne, network: Network, side: Side) -> Array:
     """Err(1..n) over one side's rows."""
+    if network.order is not None:
+        errors = phase_one.kernel_errors(network.order, network.beta, network.intercept, side)
+        if errors is not None:
+            return errors
+    data = phase_one.data
     sums = data.fold(CurveRows(data.view, network, side), "error curve")
     return relative_errors(sums["squares"], float(sums["total"]))
 
@@ -196,16 +199,23 @@ def _choose(curve: Curve, method: MethodSettings) -> tuple[Choice, str]:
     return chosen, method.select
 
 
-def _all_rows(dataset: Dataset, encoded: Encoded) -> tuple[Encoding, Training]:
-    """Every row trains: medians of missing cells and standardisation are those of all of them."""
+def _refit(phase_one: PhaseOne, dataset: Dataset, encoded: Encoded, tuning: Tuning | None) -> tuple[Encoding, PhaseOne]:
+    """Every row trains. With landmarks the features stay as they are; a small table starts afresh with all rows."""
+    joined = phase_one.refit()
+    if joined is not None:
+        return encoded.encoding, joined
     encoding = encode_everything(dataset)
     rows = encoded.rows if encoding == encoded.encoding else reencode(dataset, encoding)
-    return encoding, training(rows, Everything())
+    return encoding, PhaseOne(training(rows, Everything()), phase_one.method, _untimed, tuning)
 
 
-def _left_out(phase_one: PhaseOne, network: Network, data: Training) -> Array:
+def _untimed(phase: str) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def _left_out(phase_one: PhaseOne, network: Network) -> Array:
     """|error| of training rows left out, in units of the target."""
-    alpha = (network.facts or {})["alpha"]
+    alpha, data = (network.facts or {})["alpha"], phase_one.data
     errors = kernel_variant.left_out_errors(data, phase_one.kernel_basis, alpha, network.size)
     return order_statistics(errors) * data.view.standard.y_scale
 
@@ -228,7 +238,7 @@ def curve(
         dataset = open_dataset(data, where, engine)
         encoded = encode(dataset, split)
         split_data = training(encoded.rows, encoded.split)
-    phase_one = PhaseOne(split_data, method, None, timer)
+    phase_one = PhaseOne(split_data, method, timer)
     curves = tuple(fit_variant(name, phase_one, method, timer).curve for name in variants)
     band = None
     if elm is not None:
@@ -339,7 +349,7 @@ def compare(
 def _judge_paper(name: str, data: Training, method: MethodSettings, elm: ElmSettings) -> Judged:
     timer = Stopwatch()
     if name in VARIANTS:
-        fitted = fit_variant(name, PhaseOne(data, method, None, timer), method, timer)
+        fitted = fit_variant(name, PhaseOne(data, method, timer), method, timer)
         best, seconds = fitted.curve.choices.best, timer.total
         with timer("predicting"):
             data.fold(ErrorRows(data.view, (fitted.network.first(best.neurons),), Side.VALIDATION), "predicting")
@@ -354,23 +364,30 @@ def _judge_paper(name: str, data: Training, method: MethodSettings, elm: ElmSett
 
 def _judge_test(name: str, data: Training, method: MethodSettings, elm: ElmSettings) -> Judged:
     timer = Stopwatch()
-    final = training(data.rows, JudgeOnValidation(data.view.split))
     if name in VARIANTS:
-        fitted = fit_variant(name, PhaseOne(data, method, None, timer), method, timer)
+        phase_one = PhaseOne(data, method, timer)
+        fitted = fit_variant(name, phase_one, method, timer)
         n = fitted.chosen.neurons
-        network = train(name, PhaseOne(final, method, fitted.tuning, timer), method, at_most=n)
+        final_phase = phase_one.refit() or PhaseOne(_with_validation(data), method, timer, fitted.tuning)
+        network = train(name, final_phase, method, at_most=n)
         seconds = timer.total
-        error, predicting = _test_errors(final, (network,), Side.TEST)
+        error, predicting = _test_errors(final_phase.data, (network,), Side.TEST)
         return Judged(name, n, float(error[0]), None, seconds, predicting, fitted.curve)
     if name == "elm":
         band = elm_band(data, elm, method.max_neurons or paper_limit(data))
         n = int(np.argmin(band.mean)) + 1
+        final = _with_validation(data)
         networks = baselines.elm_networks(final, RandomElm(n, elm.realizations, elm.seed, elm.weight_std))
         seconds = timer.total
         errors, predicting = _test_errors(final, networks, Side.TEST)
         each = predicting / len(networks)
         return Judged("elm", n, float(errors.mean()), float(errors.std()), seconds, each, band=band)
-    return _judge_linear(final, Side.TEST, timer)
+    return _judge_linear(_with_validation(data), Side.TEST, timer)
+
+
+def _with_validation(data: Training) -> Training:
+    """Training and validation rows together."""
+    return training(data.rows, JudgeOnValidation(data.view.split))
 
 
 def _judge_linear(data: Training, side: Side, timer: Stopwatch) -> Judged:

@@ -51,7 +51,7 @@ class ReadOptions:
     encoding: str = "utf-8"
     nulls: tuple[str, ...] = DEFAULT_NULLS
     block_bytes: int = 16 << 20  # about this much text is parsed at once
-    batch_rows: int = 65_536  # a batch has at most this many rows
+    batch_rows: int = 16_384  # a batch has at most this many rows: so many a fold's partial meets at once
 
     def __post_init__(self) -> None:
         if "" not in self.nulls:

@@ -146,7 +146,8 @@ class Sample:
     def smallest(self, rows: int) -> Sample:
         """The first `rows` of these, sorted."""
         places = _smallest(self.order, self.tie, rows)
-        return Sample(self.columns.take(pa.array(places)), self.key[places], self.order[places], self.tie[places])
+        columns = _compact(self.columns.take(pa.array(places)))
+        return Sample(columns, self.key[places], self.order[places], self.tie[places])
 
     def merge(self, other: Sample, rows: int) -> Sample:
         columns = _stacked([self.columns, other.columns])
@@ -176,6 +177,15 @@ def _stacked(batches: Sequence[Any]) -> Any:
     table = pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()
     parts = table.to_batches()
     return parts[0] if parts else batches[0]
+
+
+def _compact(columns: Any) -> Any:
+    """The same rows, without the dictionary entries of the many rows that are not among them."""
+    for place, column in enumerate(columns.columns):
+        if pa.types.is_dictionary(column.type) and len(column.dictionary) > 2 * len(column) + 100:
+            texts = column.dictionary_decode().dictionary_encode()
+            columns = columns.set_column(place, columns.schema.names[place], texts)
+    return columns
 
 
 @dataclass(frozen=True)

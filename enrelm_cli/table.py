@@ -59,6 +59,8 @@ __all__ = [
 ]
 
 _GUESS_BYTES = 1 << 18
+# Several blocks are under way at once at predict, each with its text, its columns and its output.
+_STREAM_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,11 @@ class _Task:
     block: Block
     reading: Reading
     keep: bool
+
+    @property
+    def rows(self) -> int:
+        """For progress."""
+        return self.block.lines
 
     def __iter__(self) -> Iterator[_Task]:
         yield self
@@ -404,7 +411,7 @@ def stream(
         lenient = target if known else None
         reading = Reading(tuple(sorted(every.items())), options.nulls, options.batch_rows, given=True, lenient=lenient)
         if isinstance(source, CsvSource):
-            for block in source.blocks(options.block_bytes):
+            for block in source.blocks(min(options.block_bytes, _STREAM_BYTES)):
                 yield CsvBlock(source, block, reading, ids, with_raw, check)
         else:
             for group in _groups(source, 0, reading):

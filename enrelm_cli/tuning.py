@@ -21,8 +21,10 @@ splits), and the prior already holds rare levels near the shared value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -48,6 +50,11 @@ _FEW_ROWS = 20  # fewer cannot say anything about single inputs
 _WARM_ROWS = 300  # where the starts of a large sample are compared
 _SPREADS_SMALL = (0.5, 1.0, 2.0, 5.0)
 _SPREADS_LARGE = (1.0, 5.0)
+_MID_ROWS = 1000
+_MOST_ROWS = 2000
+_FTOL = 1e-5  # of an objective of about n: more digits of the evidence change no prediction
+_GUARD_STEPS = 40
+_LAST_STEPS = 60
 _CAUTION = 0.25  # standard errors by which a wider spread has to win
 _DEPTH_GAIN = 0.01  # a deeper kernel costs more at every prediction: it must lower the squared error by this share
 _DEPTHS = (1, 2, 3)
@@ -144,7 +151,7 @@ class _Spent(Exception):
 
 
 class _Budget:
-    """Counts evaluations; `limit` is lowered for a stage that must leave some to the next."""
+    """Counts evaluations and stops a stage that has used up its own."""
 
     def __init__(self, limit: int, advance: Callable[[int], None]) -> None:
         self.limit = limit
@@ -154,6 +161,15 @@ class _Budget:
     @property
     def left(self) -> int:
         return self.limit - self.spent
+
+    @contextmanager
+    def reserving(self, evaluations: int) -> Iterator[None]:
+        """Keeps some evaluations for what comes after."""
+        self.limit -= evaluations
+        try:
+            yield
+        finally:
+            self.limit += evaluations
 
     def take(self) -> None:
         if self.left <= 0:
@@ -177,9 +193,10 @@ class Ridge:
 
 
 def leave_one_out(K: Array, y: Array, alphas: Array = _ALPHAS) -> Ridge:
-    """min over alpha of mean e_i², e_i = r_i / (1 - h_i), h_i = 1/n + sum_j U_ij² l_j/(l_j + alpha); H K H = U diag(l) Uᵀ.
+    """min over alpha of mean e_i², e_i = r_i / (1 - h_i), h_i = 1/n + sum_j U_ij² l_j/(l_j + alpha).
 
-    K (n, n) is the Gram matrix; H = I - 11ᵀ/n centres it, so that the intercept is free and the formula exact.
+    H K H = U diag(l) Uᵀ for the Gram matrix K (n, n): H = I - 11ᵀ/n centres it, so that the intercept is free and
+    the formula is exact.
     """
     n = len(y)
     means = K.mean(axis=0)
@@ -230,7 +247,7 @@ class _SharedError:
         return 2.0 ** point[0] / self.d if v is None else v, 2.0 ** point[1] if b is None else b
 
     def __call__(self, point: tuple[float, float], depth: int) -> float:
-        key = (*point, depth)
+        key = (point[0], point[1], depth)
         if key not in self.seen:
             self.budget.take()
             v, b = self.variances(point)
@@ -244,7 +261,7 @@ class _SharedError:
 
     def found(self, point: tuple[float, float], depth: int) -> _Found:
         v, b = self.variances(point)
-        return _Found(np.float64(v) * np.ones(()), b, self.seen[(*point, depth)][1], depth)
+        return _Found(np.float64(v) * np.ones(()), b, self.seen[point[0], point[1], depth][1], depth)
 
 
 def _log_prior(value: Array | float, prior: tuple[float, float]) -> Array | float:
@@ -275,9 +292,9 @@ def _search_shared(X: Array, y: Array, settings: TuneSettings, budget: _Budget) 
     best = (0.0, 0.0) if len(v_axis) == 1 else (-1.0, 0.0)
     try:
         error(best, depth)
-        for point in ((i, j) for i in v_axis for j in b_axis):
-            best = min(best, point, key=lambda p: error(p, depth))
-        for point in _pattern(best, len(v_axis) > 1, len(b_axis) > 1, 2.0, lambda p: error(p, depth)):
+        at_depth = partial(error, depth=depth)
+        best = min([best, *((i, j) for i in v_axis for j in b_axis)], key=at_depth)
+        for point in _pattern(best, len(v_axis) > 1, len(b_axis) > 1, 2.0, at_depth):
             best = point
         if settings.depth is None:
             best, depth = _try_depths(error, best, len(v_axis) > 1, len(b_axis) > 1)
@@ -293,15 +310,16 @@ def _search_shared(X: Array, y: Array, settings: TuneSettings, budget: _Budget) 
 def _try_depths(
     error: _SharedError, best: tuple[float, float], move_v: bool, move_b: bool
 ) -> tuple[tuple[float, float], int]:
-    """The shallowest depth that is not clearly beaten. Inner layers flatten the kernel, so they look at a larger v too."""
+    """The shallowest depth that is not clearly beaten."""
     gain = 0.5 * len(error.y) * _DEPTH_GAIN
     chosen, depth = best, 1
     for deeper in _DEPTHS[1:]:
-        near = [best, (best[0] + 2.0, best[1])] if move_v else [best]
-        start = min(near, key=lambda p: error(p, deeper))
-        if error(start, deeper) > error(chosen, depth) - gain:
+        at_depth = partial(error, depth=deeper)
+        # Inner layers flatten the kernel: a larger v may make up for it.
+        start = min([best, (best[0] + 2.0, best[1])] if move_v else [best], key=at_depth)
+        if at_depth(start) > error(chosen, depth) - gain:
             break
-        for point in _pattern(start, move_v, move_b, 1.0, lambda p: error(p, deeper)):
+        for point in _pattern(start, move_v, move_b, 1.0, at_depth):
             start = point
         chosen, depth = start, deeper
     return chosen, depth
@@ -455,7 +473,7 @@ def _fit_relevance(
             jac=True,
             method="L-BFGS-B",
             bounds=list(zip(lower, upper, strict=True)),
-            options={"maxfun": steps, "maxiter": steps, "ftol": 1e-6, "maxcor": 20},
+            options={"maxfun": steps, "maxiter": steps, "ftol": _FTOL, "maxcor": 20},
         )
     except _Spent:
         if not best:
@@ -482,56 +500,77 @@ def _relevance(
         return shared, 0.0, Relevance.FEW_ROWS
     fixed_b = settings.bias_variance is not None
     try:
-        budget.limit -= budget.left // 4  # for the last fit, on all rows
-        check = _cross_validate if len(y) <= _SMALL else _hold_out
-        spread, starts = check(X, y, shared, fixed_b, budget)
-        budget.limit = settings.steps
-        if spread == 0.0:
-            return shared, 0.0, Relevance.NO_GAIN
-        n = len(y) if len(y) <= _SMALL else min(len(y), max(1000, min(2000, len(y) // 2)))
-        fits = [_fit_relevance(X[:n], y[:n], start, shared, spread, fixed_b, 60, budget) for start in starts]
+        if len(y) <= _SMALL:
+            return _guarded_by_folds(X, y, shared, fixed_b, budget)
+        return _guarded_by_part(X, y, shared, fixed_b, budget)
     except _Spent:
         return shared, 0.0, Relevance.STEPS
-    return min(fits, key=lambda fit: fit[0])[1], spread, Relevance.KEPT
 
 
-def _cross_validate(X: Array, y: Array, shared: _Found, fixed_b: bool, budget: _Budget) -> tuple[float, list[_Found]]:
-    """The spread with the least cross-validated error, and starts for the fit on all rows."""
+def _guarded_by_folds(
+    X: Array, y: Array, shared: _Found, fixed_b: bool, budget: _Budget
+) -> tuple[_Found, float, Relevance]:
+    """A small sample: the spread with the least cross-validated error, then a fit on all rows."""
     spreads = _SPREADS_SMALL
     errors = np.zeros((1 + len(spreads), len(y)))
     found: list[list[_Found]] = [[] for _ in spreads]
-    for fold in range(_FOLDS):
-        out = np.arange(len(y)) % _FOLDS == fold
-        errors[0, out] = _held_out_errors(shared, X[~out], y[~out], X[out], y[out], budget)
-        at = shared
-        for i, spread in enumerate(spreads):  # from tight to wide: each is the next one's start
-            at = _fit_relevance(X[~out], y[~out], at, shared, spread, fixed_b, 40, budget)[1]
-            found[i].append(at)
-            errors[1 + i, out] = _held_out_errors(at, X[~out], y[~out], X[out], y[out], budget)
+    with budget.reserving(budget.left // 4):
+        for fold in range(_FOLDS):
+            out = np.arange(len(y)) % _FOLDS == fold
+            A, a, B, b = X[~out], y[~out], X[out], y[out]
+            errors[0, out] = _held_out_errors(shared, A, a, B, b, budget)
+            at = shared
+            for i, spread in enumerate(spreads):  # from tight to wide: each is the next one's start
+                at = _fit_relevance(A, a, at, shared, spread, fixed_b, _GUARD_STEPS, budget)[1]
+                found[i].append(at)
+                errors[1 + i, out] = _held_out_errors(at, A, a, B, b, budget)
     chosen = _cautious_best(errors)
     if chosen == 0:
-        return 0.0, []
-    return spreads[chosen - 1], [_average(found[chosen - 1]), shared]
+        return shared, 0.0, Relevance.NO_GAIN
+    spread = spreads[chosen - 1]
+    starts = [_average(found[chosen - 1]), shared]
+    fits = _fit_from(starts, X, y, shared, spread, fixed_b, budget)
+    return min(fits, key=lambda fit: fit[0])[1], spread, Relevance.KEPT
 
 
-def _hold_out(X: Array, y: Array, shared: _Found, fixed_b: bool, budget: _Budget) -> tuple[float, list[_Found]]:
-    """The spread whose kernel, tuned on the first part of the rows, predicts the others best, and that kernel."""
-    half = min(len(y) // 2, 1000)
-    A, a, B, b = X[:half], y[:half], X[half:], y[half:]
-    errors = [_held_out_errors(shared, A, a, B, b, budget)]
-    found: list[_Found] = []
-    at = shared
-    for spread in _SPREADS_LARGE:
-        # Starts are compared on few rows; only the best one goes on.
-        starts = [at, *(_Found(shared.v * factor, shared.b, shared.alpha, shared.depth) for factor in (0.125, 8.0))]
-        few = min(half, _WARM_ROWS)
-        warm = [_fit_relevance(A[:few], a[:few], s, shared, spread, fixed_b, 40, budget) for s in starts]
-        at = min(warm, key=lambda fit: fit[0])[1]
-        at = _fit_relevance(A, a, at, shared, spread, fixed_b, 40, budget)[1]
-        found.append(at)
-        errors.append(_held_out_errors(at, A, a, B, b, budget))
-    chosen = _cautious_best(np.array(errors))
-    return (0.0, []) if chosen == 0 else (_SPREADS_LARGE[chosen - 1], [found[chosen - 1]])
+def _guarded_by_part(
+    X: Array, y: Array, shared: _Found, fixed_b: bool, budget: _Budget
+) -> tuple[_Found, float, Relevance]:
+    """A large sample: tuned on 300, 1000, then 2000 rows, each the next one's start; the other rows judge."""
+    half = min(len(y) // 2, _MOST_ROWS)
+    mid = min(half, _MID_ROWS)
+    few = min(mid, _WARM_ROWS)
+    A, a = X[:mid], y[:mid]
+    narrow, wide = _SPREADS_LARGE
+    with budget.reserving(budget.left // 4):
+        starts = [_Found(shared.v * factor, shared.b, shared.alpha, shared.depth) for factor in (1.0, 0.125, 8.0)]
+        warm = min(_fit_from(starts, X[:few], y[:few], shared, wide, fixed_b, budget), key=lambda fit: fit[0])[1]
+        found = [
+            _fit_relevance(A, a, start, shared, spread, fixed_b, _GUARD_STEPS, budget)[1]
+            for start, spread in ((shared, narrow), (warm, wide))
+        ]
+        errors = np.array([_held_out_errors(at, A, a, X[mid:], y[mid:], budget) for at in found])
+        spread, at = ((narrow, found[0]), (wide, found[1]))[_cautious_best(errors)]
+        if half > mid:
+            at = _fit_relevance(X[:half], y[:half], at, shared, spread, fixed_b, _GUARD_STEPS, budget)[1]
+        errors = np.array([_held_out_errors(f, A, a, X[half:], y[half:], budget) for f in (shared, at)])
+    if _cautious_best(errors) == 0:
+        return shared, 0.0, Relevance.NO_GAIN
+    if half < _MID_ROWS:  # the judges are free now, and few enough to be worth more as tuning rows
+        fits = _fit_from([at], X[:_MID_ROWS], y[:_MID_ROWS], shared, spread, fixed_b, budget)
+        at = fits[0][1]
+    return at, spread, Relevance.KEPT
+
+
+def _fit_from(
+    starts: list[_Found], X: Array, y: Array, shared: _Found, spread: float, fixed_b: bool, budget: _Budget
+) -> list[tuple[float, _Found]]:
+    """A fit from each start for which there are evaluations left; the first start itself if there are none."""
+    fits: list[tuple[float, _Found]] = []
+    for start in starts:
+        if budget.left > 0:
+            fits.append(_fit_relevance(X, y, start, shared, spread, fixed_b, _LAST_STEPS, budget))
+    return fits or [(np.inf, starts[0])]
 
 
 def _held_out_errors(found: _Found, A: Array, a: Array, B: Array, b: Array, budget: _Budget) -> Array:

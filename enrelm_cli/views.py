@@ -27,6 +27,7 @@ Report = FitReport | CurveReport | CompareReport | PredictReport | InfoReport
 
 # Relevances and levels beyond these are summed up in words.
 _RELEVANCES = 10
+_PARTS = {"train": "training"}
 
 
 @dataclass(frozen=True)
@@ -410,7 +411,9 @@ def compare_remarks(report: CompareReport) -> list[str]:
             "of test rows that chose nothing."
         )
     if sizes:
-        lines.append("Rows: " + ", ".join(f"{words.count(rows)} {words.label(part)}" for part, rows in sizes.items()))
+        lines.append(
+            "Rows: " + ", ".join(f"{words.count(rows)} {_PARTS.get(part, part)}" for part, rows in sizes.items())
+        )
     lines.append(_splits(report))
     lines.append(_clock(report))
     lines.append(

@@ -33,4 +33,4 @@ def some_landmarks(data: Training, m: int) -> Landmarks:
 
 
 def with_rows(data: Training, rows: Rows) -> Training:
-    return Training(rows, data.view)
+    return Training(rows, data.view, data.T)

@@ -39,7 +39,7 @@ def as_they_are(X: Array, y: Array, X_valid: Array, y_valid: Array, piece_rows: 
     d = X.shape[1]
     identity = Standard(np.arange(d), np.zeros(d, np.int64), np.zeros(d), np.ones(d), 0.0, 1.0, len(y))
     sides = np.repeat(np.array([0, 1], np.uint8), [len(y), len(y_valid)])
-    return Training(rows, View(RowSplit(sides), identity))
+    return Training(rows, View(RowSplit(sides), identity), len(y))
 
 
 def elm_curves(

@@ -7,7 +7,8 @@ import pytest
 
 from enrelm_cli.eigenbasis import CUT, symmetric_eigen
 from enrelm_cli.kernel import ArcsineKernel, Array
-from enrelm_cli.training import eigenbasis_of, rows_of_arrays
+from enrelm_cli.phase_one import eigenbasis_of
+from enrelm_cli.training import rows_of_arrays
 from tests import paper
 from tests.problems import all_landmarks, problem, some_landmarks, whole
 

@@ -280,6 +280,14 @@ def test_the_sample_is_the_rows_with_the_smallest_hashes(folder: Path, monkeypat
     np.testing.assert_array_equal(few.sample_keys, whole.sample_keys[:50])
 
 
+def test_the_sample_does_not_hoard_the_texts_of_other_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey_module, "SAMPLE_ROWS", 50)
+    (folder / "t.csv").write_text("a,y\n" + "".join(f"text {i},{i}\n" for i in range(5000)))
+    sample = surveyed("t.csv", options=ReadOptions(block_bytes=2000)).sample.columns.column("a")
+    assert len(sample) == 50
+    assert len(sample.dictionary) <= 200
+
+
 def test_twins_have_one_key_and_the_content_hash_sees_every_change(folder: Path) -> None:
     text = "a,b,y\n1,x,1\n2,z,2\n1,x,3\n"
     (folder / "t.csv").write_text(text)

@@ -13,8 +13,9 @@ from enrelm_cli.curve import relative_errors
 from enrelm_cli.folds import Sums
 from enrelm_cli.kernel import ArcsineKernel, Array
 from enrelm_cli.network import CurveRows, Network
+from enrelm_cli.phase_one import eigenbasis_of
 from enrelm_cli.split import Side, paper_split
-from enrelm_cli.training import Training, eigenbasis_of, rows_of_arrays, training
+from enrelm_cli.training import Training, rows_of_arrays, training
 from enrelm_cli.variants import approximate, incremental
 from enrelm_cli.variants import kernel as kernel_variant
 from enrelm_cli.variants.incremental import StagewiseSettings, Stop, stagewise
@@ -213,7 +214,7 @@ def test_flipping_the_sign_of_eigenvectors_changes_no_prediction(variant: str) -
     signs = np.where(np.random.default_rng(0).random(len(basis.values)) < 0.5, -1.0, 1.0)
     assert basis.known is not None
     flipped = type(basis)(
-        basis.values, basis.features, basis.c * signs, basis.rows, (basis.known[0], basis.known[1] * signs)
+        basis.values, basis.features, basis.c * signs, basis.rows, known=(basis.known[0], basis.known[1] * signs)
     )
     results = []
     for one in (basis, flipped):

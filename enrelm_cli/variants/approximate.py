@@ -24,4 +24,4 @@ def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int) -> Network
     """Algorithm 2: only the n chosen columns of U need hidden weights."""
     chosen = basis.take(order(basis, n))
     sums = data.fold(InverseRows(data.view, chosen, sigma), "hidden layer")
-    return Network(hidden_layer(sums, sigma), chosen.c)
+    return Network(hidden_layer(sums, sigma), chosen.c, basis.y_mean)

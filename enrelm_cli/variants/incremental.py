@@ -45,11 +45,13 @@ class GramOfLayer:
 
     view: View
     layer: HiddenLayer
+    y_mean: float = 0.0
 
     def __call__(self, chunk: Chunk) -> Sums:
         chunk = self.view(chunk, Side.TRAIN)
         S = self.layer.outputs(chunk.X)
-        return Sums({"n": chunk.rows, "s": S.sum(axis=0), "SS": S.T @ S, "Sy": S.T @ chunk.y, "yy": chunk.y @ chunk.y})
+        y = chunk.y - self.y_mean
+        return Sums({"n": chunk.rows, "s": S.sum(axis=0), "SS": S.T @ S, "Sy": S.T @ y, "yy": y @ y})
 
 
 @dataclass(frozen=True)
@@ -118,8 +120,8 @@ class StagewiseSettings:
 def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int, settings: StagewiseSettings) -> Network:
     """Algorithm 3 on the outputs of every neuron of the basis."""
     layer = hidden_layer(data.fold(InverseRows(data.view, basis, sigma), "hidden layer"), sigma)
-    gram = data.fold(GramOfLayer(data.view, layer), "stagewise Gram matrix")
+    gram = data.fold(GramOfLayer(data.view, layer, basis.y_mean), "stagewise Gram matrix")
     epsilon = settings.epsilon or data.T**-0.5
     path = stagewise(gram, n, epsilon, settings.tolerance, settings.max_steps)
     chosen = replace(layer.take(path.order), offset=path.means)
-    return Network(chosen, path.beta, path.stop.value, {"steps": path.steps})
+    return Network(chosen, path.beta, basis.y_mean, path.stop.value, facts={"steps": path.steps})

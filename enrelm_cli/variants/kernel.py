@@ -46,7 +46,7 @@ class LeftOut:
         """(t, q)."""
         basis, shrunk = self.basis, self.shrunk
         U = basis.of_training(rows)
-        residual = (rows.y - U @ basis.c)[:, None] + U @ (basis.c[:, None] * shrunk)
+        residual = (rows.y - basis.y_mean - U @ basis.c)[:, None] + U @ (basis.c[:, None] * shrunk)
         U *= U
         outside = 1.0 - 1.0 / basis.rows - U.sum(axis=1)
         outside[outside < _ROUNDING] = 0.0
@@ -108,7 +108,9 @@ def fit(data: Training, basis: EigenBasis, n: int) -> Network:
     alpha = best_alpha(alphas, left_out["squares"])
     error = float(np.sqrt(left_out["squares"].min() / left_out["rows"]))
     chosen = filtered(basis, alpha, n)
-    return Network(basis.features.take(chosen.order), chosen.beta, None, {"alpha": alpha, "leave_one_out_error": error})
+    facts = {"alpha": alpha, "leave_one_out_error": error}
+    features = basis.features.take(chosen.order)
+    return Network(features, chosen.beta, basis.y_mean, order=chosen.order, facts=facts)
 
 
 def left_out_errors(data: Training, basis: EigenBasis, alpha: float, n: int) -> Array:
