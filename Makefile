@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 DEMO := .enrelm-demo
 DATA ?= ../shared/data
 
-.PHONY: demo test test-all test-dask test-nngp bench reproduce clean
+.PHONY: demo test test-all test-dask test-onnx test-nngp bench reproduce clean
+.SECONDARY:
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,8 +33,25 @@ test: $(VENV)/.installed-dev
 	$(BIN)/mypy --strict enrelm_cli
 	$(BIN)/python -m pytest
 
+# Everything, with the tests that take minutes.
 test-all: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --slow
+
+# The extras have virtual environments of their own: `nngp` alone pulls in TensorFlow.
+$(VENV)-%/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-$*
+	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,$*]'
+	touch $@
+
+test-dask: $(VENV)-dask/.installed
+	$(VENV)-dask/bin/python -m pytest tests/test_cluster.py
+
+test-onnx: $(VENV)-onnx/.installed
+	$(VENV)-onnx/bin/python -m pytest tests/test_onnx.py
+
+test-nngp: $(VENV)-nngp/.installed
+	$(VENV)-nngp/bin/python -m pytest tests/test_nngp.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-* $(DEMO) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -42,12 +42,24 @@ def _tan(u: Array) -> Array:
     return result
 
 
+def _algebraic(z: Array) -> Array:
+    # hypot: the square of a large z would overflow.
+    result: Array = z / np.hypot(1.0, z)
+    return result
+
+
+def _algebraic_inverse(u: Array) -> Array:
+    result: Array = u / np.sqrt((1.0 - u) * (1.0 + u))
+    return result
+
+
 _ALL = {
     activation.name: activation
     for activation in (
         Activation("erf", special.erf, special.erfinv),
         Activation("tanh", np.tanh, np.arctanh),
         Activation("arctan", _arctan, _tan),
+        Activation("algebraic", _algebraic, _algebraic_inverse),
     )
 }
 NAMES = tuple(_ALL)

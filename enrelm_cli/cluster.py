@@ -38,7 +38,7 @@ import numpy as np
 from enrelm_cli import __version__
 from enrelm_cli.encoding import Encoding
 from enrelm_cli.errors import DataError, UsageError, UserError
-from enrelm_cli.folds import Item, Progress, Result, S, Tree, single_threaded_blas, size
+from enrelm_cli.folds import Item, Progress, Result, S, Tree, fold_piece, single_threaded_blas, size
 from enrelm_cli.parsing import Reading
 from enrelm_cli.resources import cores
 from enrelm_cli.settings import EngineSettings
@@ -81,11 +81,7 @@ def _fold_piece(packed: bytes, partial: Callable[[Any], Any], *shared: Shared) -
     """Task: the sum over a piece."""
 
     def work(piece: Iterable[Any]) -> Part:
-        tree, rows = Tree(), 0
-        for item in piece:
-            rows += size(item)
-            tree.add(partial(item))
-        return Part(rows, None if tree.empty else tree.result())
+        return Part(*fold_piece(piece, partial))
 
     return _attempt(packed, shared, work)
 
@@ -270,7 +266,7 @@ class DaskEngine:
     def __init__(self, client: Any, address: str, progress: Progress, resources: ExitStack) -> None:
         self._client = client
         self._address = address
-        self._progress = progress
+        self.progress = progress
         self._resources = resources
 
     def close(self) -> None:
@@ -315,7 +311,7 @@ class DaskEngine:
 
     @contextmanager
     def _pass(self, label: str, total: int | None) -> Iterator[tuple[_Sender, deque[Any]]]:
-        self._progress.start(label, total)
+        self.progress.start(label, total)
         waiting: deque[Any] = deque()
         try:
             yield _Sender(self._client, label), waiting
@@ -323,7 +319,7 @@ class DaskEngine:
             if waiting:
                 # An error or Ctrl-C: what has not begun need not begin.
                 self._client.cancel(list(waiting), force=True)
-            self._progress.finish()
+            self.progress.finish()
 
     def _received(self, waiting: deque[Any], advance: bool = True) -> Any:
         """The value of the oldest task; in order, so that of several errors the first in the table is reported."""
@@ -332,7 +328,7 @@ class DaskEngine:
         if part.error is not None:
             raise part.error
         if advance:
-            self._progress.advance(part.rows)
+            self.progress.advance(part.rows)
         return part.value
 
     def _result(self, future: Any) -> Any:

@@ -3,15 +3,19 @@
 A table is a sequence of pieces (an in-memory chunk, a byte range of a CSV file, a row group of a Parquet file). A
 piece can be iterated more than once and yields items: record batches, or encoded chunks. A partial is a picklable
 function from an item to something that can be merged. Which engine runs the loop - this process's threads, or a Dask
-cluster - changes nothing downstream: partial results are merged by neighbours, in a balanced tree whose shape depends
-only on the items. The tree also keeps the rounding error of a sum over n items at O(log n).
+cluster - changes nothing downstream: partial results are merged by neighbours, in balanced trees whose shape depends
+only on the pieces. The trees also keep the rounding error of a sum over n items at O(log n).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
+from threading import Event
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -103,6 +107,9 @@ class Engine(Protocol):
     """Runs a fold, or maps pieces in order (predict)."""
 
     @property
+    def progress(self) -> Progress: ...
+
+    @property
     def elsewhere(self) -> bool:
         """Other processes, perhaps on other machines, read the pieces."""
 
@@ -160,9 +167,13 @@ class LocalEngine:
     def fold(
         self, pieces: Sequence[Iterable[Item]], partial: Callable[[Item], S], label: str, total: int | None = None
     ) -> S:
+        """A tree of the items of each piece, where it is read, and a tree of the pieces."""
         tree = Tree()
-        for result in self.map(pieces, partial, label, total):
-            tree.add(result)
+        with self._pass(label, total):
+            for rows, result in self._ordered(pieces, lambda piece: fold_piece(piece, partial)):
+                self.progress.advance(rows)
+                if result is not None:
+                    tree.add(result)
         answer: S = tree.result()
         return answer
 
@@ -170,38 +181,50 @@ class LocalEngine:
         self, pieces: Iterable[Iterable[Item]], function: Callable[[Item], Result], label: str, total: int | None = None
     ) -> Iterator[Result]:
         """function(item) for every item of every piece, in order, a bounded number of pieces under way at once."""
-        self.progress.start(label, total)
-        try:
-            for results in self._ordered(pieces, function):
+        with self._pass(label, total):
+            for results in self._ordered(pieces, lambda piece: [(size(item), function(item)) for item in piece]):
                 for rows, result in results:
                     self.progress.advance(rows)
                     yield result
+
+    @contextmanager
+    def _pass(self, label: str, total: int | None) -> Iterator[None]:
+        self.progress.start(label, total)
+        try:
+            with single_threaded_blas():
+                yield
         finally:
             self.progress.finish()
 
-    def _ordered(
-        self, pieces: Iterable[Iterable[Item]], function: Callable[[Item], Result]
-    ) -> Iterator[list[tuple[int, Result]]]:
-        def run(piece: Iterable[Item]) -> list[tuple[int, Result]]:
-            return [(size(item), function(item)) for item in piece]
-
-        with single_threaded_blas():
-            if self.workers == 1:
+    def _ordered(self, pieces: Iterable[Iterable[Item]], work: Callable[[Iterable[Item]], Result]) -> Iterator[Result]:
+        """work(piece) for every piece, in order."""
+        if self.workers == 1:
+            yield from map(work, pieces)
+            return
+        with ThreadPoolExecutor(self.workers) as pool:
+            waiting: deque[Future[Result]] = deque()
+            stopped = Event()
+            try:
                 for piece in pieces:
-                    yield run(piece)
-                return
-            with ThreadPoolExecutor(self.workers) as pool:
-                waiting: list[Future[list[tuple[int, Result]]]] = []
-                try:
-                    for piece in pieces:
-                        waiting.append(pool.submit(run, piece))
-                        if len(waiting) > self.workers + 1:
-                            yield waiting.pop(0).result()
-                    while waiting:
-                        yield waiting.pop(0).result()
-                finally:
-                    for future in waiting:
-                        future.cancel()
+                    # After Ctrl-C nobody waits for the rest of a large piece.
+                    waiting.append(pool.submit(work, takewhile(lambda _: not stopped.is_set(), piece)))
+                    if len(waiting) > self.workers + 1:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                stopped.set()
+                for future in waiting:
+                    future.cancel()
+
+
+def fold_piece(piece: Iterable[Item], partial: Callable[[Item], S]) -> tuple[int, S | None]:
+    """The rows of one piece and their merged partials; None where it has no item."""
+    tree, rows = Tree(), 0
+    for item in piece:
+        tree.add(partial(item))
+        rows += size(item)
+    return rows, None if tree.empty else tree.result()
 
 
 def size(item: Any) -> int:

@@ -11,6 +11,7 @@ A deeper network (`depth` L) applies the same map again to q_l = K_{l-1} + b: it
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,40 @@ Array = NDArray[np.float64]
 _FAR = 1e100
 
 
+class Prepared(Protocol):
+    """Rows that many others meet, with what the kernel needs of them alone."""
+
+    @property
+    def diagonal(self) -> Array: ...
+
+    def against(self, A: Array) -> Array: ...
+
+
+class Kernel(Protocol):
+    """The kernel of an infinitely wide network, whatever its activation and whoever computes it."""
+
+    @property
+    def activation(self) -> str: ...
+
+    @property
+    def backend(self) -> str: ...
+
+    @property
+    def weight_variance(self) -> float | Array: ...
+
+    @property
+    def bias_variance(self) -> float: ...
+
+    @property
+    def depth(self) -> int: ...
+
+    def gram(self, A: Array, C: Array) -> Array: ...
+
+    def diagonal(self, A: Array) -> Array: ...
+
+    def prepare(self, C: Array) -> Prepared: ...
+
+
 @dataclass(frozen=True)
 class ArcsineKernel:
     """The erf network's kernel: weight variance v (one for all inputs, or one each), bias variance b, depth."""
@@ -28,6 +63,14 @@ class ArcsineKernel:
     weight_variance: float | Array = 1.0  # () or (d,)
     bias_variance: float = 0.0
     depth: int = 1
+
+    @property
+    def activation(self) -> str:
+        return "erf"
+
+    @property
+    def backend(self) -> str:
+        return "closed-form"
 
     def gram(self, A: Array, C: Array) -> Array:
         """K(A_i, C_j) for all pairs of rows: (a, d), (c, d) -> (a, c)."""

@@ -16,19 +16,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli import nngp
 from enrelm_cli.curve import relative_errors
 from enrelm_cli.eigenbasis import (
     CountRows,
     EigenBasis,
     GramRows,
+    Projection,
     SideSums,
     full_basis,
     landmark_basis,
     landmark_projection,
     nested_squares,
+    projected,
 )
-from enrelm_cli.kernel import ArcsineKernel, Array
-from enrelm_cli.landmarks import KERNEL_LANDMARKS, PAPER_LANDMARKS, Landmarks, check_all, choose
+from enrelm_cli.folds import Sums
+from enrelm_cli.kernel import Array, Kernel
+from enrelm_cli.landmarks import PAPER_LANDMARKS, Landmarks, check_all, choose, kernel_landmarks
 from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
 from enrelm_cli.split import JudgeOnValidation, Side
 from enrelm_cli.standard import View
@@ -47,26 +51,27 @@ _RESOLVED = 1e-4
 class Gram:
     """One kernel's sums over the rows of each side."""
 
-    kernel: ArcsineKernel
+    kernel: Kernel
     landmarks: Landmarks
-    R: Array  # (m, k)
+    projection: Projection
     sums: SideSums
 
     def basis(self, sides: tuple[Side, ...], centred: bool) -> EigenBasis:
-        return landmark_basis(self.kernel, self.landmarks, self.R, self.sums.total(sides), centred)
+        return landmark_basis(self.kernel, self.landmarks, self.projection.R, self.of(sides), centred)
+
+    def of(self, sides: tuple[Side, ...]) -> Sums:
+        """The sums of these sides together."""
+        return projected(self.sums.total(sides), self.projection)
 
 
-def gram_of(
-    data: Training, kernel: ArcsineKernel, landmarks: Landmarks, sides: tuple[Side, ...] = (Side.TRAIN,)
-) -> Gram:
+def gram_of(data: Training, kernel: Kernel, landmarks: Landmarks, sides: tuple[Side, ...] = (Side.TRAIN,)) -> Gram:
     """One pass over the rows."""
-    R = landmark_projection(kernel, landmarks)
-    return Gram(
-        kernel, landmarks, R, data.fold(GramRows(data.view, kernel.prepare(landmarks.Z), R, sides), "Gram matrix")
-    )
+    projection = landmark_projection(kernel, landmarks)
+    partial = GramRows(data.view, kernel.prepare(landmarks.Z), projection, sides)
+    return Gram(kernel, landmarks, projection, data.fold(partial, "Gram matrix"))
 
 
-def eigenbasis_of(data: Training, kernel: ArcsineKernel, landmarks: Landmarks, centred: bool) -> EigenBasis:
+def eigenbasis_of(data: Training, kernel: Kernel, landmarks: Landmarks, centred: bool) -> EigenBasis:
     """Kernel and eigenvectors of the training rows."""
     if not landmarks.complete:
         return gram_of(data, kernel, landmarks).basis((Side.TRAIN,), centred)
@@ -78,6 +83,7 @@ class PhaseOne:
     """Each part is computed when it is first asked for."""
 
     def __init__(self, data: Training, method: MethodSettings, timer: Timer, tuning: Tuning | None = None) -> None:
+        nngp.require(method.kernel.activation, method.kernel.backend)
         self.data = data
         self.method = method
         self._timer = timer
@@ -86,7 +92,7 @@ class PhaseOne:
 
     @cached_property
     def kernel_landmarks(self) -> Landmarks:
-        return self._landmarks(KERNEL_LANDMARKS)
+        return self._landmarks(kernel_landmarks(self.data.T))
 
     @cached_property
     def paper_landmarks(self) -> Landmarks:
@@ -100,7 +106,7 @@ class PhaseOne:
         return choose(self.data.sample(), self.data.T, wanted, many)
 
     @cached_property
-    def paper_kernel(self) -> ArcsineKernel:
+    def paper_kernel(self) -> Kernel:
         """The kernel of the paper's variants: what the user fixed, else the paper's v = 1, b = 0, depth 1."""
         return fixed_kernel(self.method.kernel)
 
@@ -119,11 +125,22 @@ class PhaseOne:
             asked = TuneSettings(
                 rows, settings.tune_steps, settings.weight_variance, settings.bias_variance, settings.depth
             )
-            return tune(sample.X[:rows], sample.y[:rows], groups, asked, lambda done: None)
+            progress = self.data.rows.engine.progress
+            progress.start("tuning, in evaluations", settings.tune_steps)
+            try:
+                return tune(sample.X[:rows], sample.y[:rows], groups, asked, progress.advance)
+            finally:
+                progress.finish()
 
     @cached_property
-    def tuned_kernel(self) -> ArcsineKernel:
-        return self.tuning.kernel if self.tuning else self.paper_kernel
+    def tuned_kernel(self) -> Kernel:
+        """Tuned for erf: its variances serve the other activations too (tanh on friedman: 0.30, not tuned 0.52)."""
+        if self.tuning is None:
+            return self.paper_kernel
+        settings, tuned = self.method.kernel, self.tuning.kernel
+        return nngp.kernel_of(
+            settings.activation, settings.backend, tuned.weight_variance, tuned.bias_variance, tuned.depth
+        )
 
     @cached_property
     def _paper_gram(self) -> Gram:
@@ -160,7 +177,7 @@ class PhaseOne:
         basis = self.kernel_basis
         if basis.space is None or side not in self._kernel_gram.sums.sides:
             return None
-        gram = self._kernel_gram.sums.sides[side]
+        gram = self._kernel_gram.of((side,))
         squares = nested_squares(gram, basis.space[:, order], basis.features.offset[order], beta, intercept)
         errors = relative_errors(squares, float(gram["yy"]))
         return errors if errors.min() > _RESOLVED else None
@@ -184,7 +201,8 @@ class PhaseOne:
         return joined
 
 
-def fixed_kernel(settings: KernelSettings) -> ArcsineKernel:
+def fixed_kernel(settings: KernelSettings) -> Kernel:
     """What the user fixed, else the paper's."""
     v, b, depth = settings.weight_variance, settings.bias_variance, settings.depth
-    return ArcsineKernel(1.0 if v is None else v, 0.0 if b is None else b, depth or 1)
+    v, b = 1.0 if v is None else v, 0.0 if b is None else b
+    return nngp.kernel_of(settings.activation, settings.backend, v, b, depth or 1)

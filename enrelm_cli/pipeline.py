@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from enrelm_cli import __version__, activation, artifact, baselines
+from enrelm_cli import __version__, activation, artifact, baselines, peers
 from enrelm_cli.baselines import RandomElm
 from enrelm_cli.curve import Choice, choices, relative_errors
 from enrelm_cli.dataset import Dataset, DataSettings, Encoded, encode, encode_everything, open_dataset, reencode
@@ -37,7 +37,14 @@ from enrelm_cli.variants import kernel as kernel_variant
 if TYPE_CHECKING:
     from enrelm_cli.tuning import Tuning
 
-METHODS = (*VARIANTS, "elm", "linear")
+OWN_METHODS = (*VARIANTS, "elm", "linear")
+METHODS = (*OWN_METHODS, *peers.PEERS)
+
+
+def default_methods() -> tuple[str, ...]:
+    """Every method that can run here."""
+    return METHODS if peers.installed() else OWN_METHODS
+
 
 # ---------------------------------------------------------------------------------------------------------------- fit
 
@@ -271,7 +278,7 @@ def elm_band(data: Training, elm: ElmSettings, n: int) -> ElmBand:
 class ComparePlan:
     """What is compared, and how it is judged."""
 
-    methods: tuple[str, ...] = METHODS
+    methods: tuple[str, ...] = OWN_METHODS
     protocol: str = "test"
     repeats: int = 5
     test_size: float = 0.25
@@ -359,6 +366,8 @@ def _judge_paper(name: str, data: Training, method: MethodSettings, elm: ElmSett
         n = int(np.argmin(band.mean))
         error, spread = float(band.mean[n]), float(band.std[n])
         return Judged("elm", n + 1, error, spread, timer.total, 0.0, band=band)
+    if name in peers.PEERS:
+        return _judge_peer(name, data, elm.seed, Side.VALIDATION, timer)
     return _judge_linear(data, Side.VALIDATION, timer)
 
 
@@ -382,6 +391,8 @@ def _judge_test(name: str, data: Training, method: MethodSettings, elm: ElmSetti
         errors, predicting = _test_errors(final, networks, Side.TEST)
         each = predicting / len(networks)
         return Judged("elm", n, float(errors.mean()), float(errors.std()), seconds, each, band=band)
+    if name in peers.PEERS:
+        return _judge_peer(name, _with_validation(data), elm.seed, Side.TEST, timer)
     return _judge_linear(_with_validation(data), Side.TEST, timer)
 
 
@@ -395,6 +406,17 @@ def _judge_linear(data: Training, side: Side, timer: Stopwatch) -> Judged:
     seconds = timer.total
     errors, predicting = _test_errors(data, (network,), side)
     return Judged("linear", None, float(errors[0]), None, seconds, predicting)
+
+
+def _judge_peer(name: str, data: Training, seed: int, side: Side, timer: Stopwatch) -> Judged:
+    predict = peers.fit_peer(name, data, seed)
+    seconds = timer.total
+    rows = data.fold(peers.SideRows(data.view, side), "gathering rows")
+    X, y = rows.X, rows.y
+    with timer("predicting"):
+        gap = predict(X) - y
+    error = float(np.linalg.norm(gap) / np.linalg.norm(y))
+    return Judged(name, None, error, None, seconds, timer.phases["predicting"])
 
 
 def _test_errors(data: Training, networks: tuple[Network, ...], side: Side) -> tuple[Array, float]:

@@ -11,19 +11,20 @@ import io
 import json
 import math
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from enrelm_cli import words
-from enrelm_cli.screen import GLUE, Face, ProgressBar, Screen, error, note, warn
+from enrelm_cli.screen import GLUE, Face, ProgressBar, Screen, error, log, note, warn
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
     from enrelm_cli.report import CompareReport, CurveReport, PredictReport
-    from enrelm_cli.views import Block, Facts, Grid, Line, Remarks, Report
+    from enrelm_cli.views import Block, Command, Facts, Grid, Line, Remarks, Report
 
 __all__ = [
     "ProgressBar",
@@ -31,6 +32,7 @@ __all__ = [
     "error",
     "errors",
     "html",
+    "log",
     "note",
     "plot",
     "render",
@@ -68,7 +70,7 @@ def render_many(reports: Sequence[CompareReport], format: Format, screen: Screen
         render(reports[0], format, screen)
     elif format == "json":
         ranks = [standing.to_json() for standing in standings(reports)]
-        _write_json(screen, {"tables": [report.to_json() for report in reports], "ranks": ranks})
+        _write_json(screen, {"reports": [report.to_json() for report in reports], "ranks": ranks})
     elif format == "csv":
         screen.out.write(_csv([row for report in reports for row in _points(report)]))
     elif format == "markdown":
@@ -306,10 +308,38 @@ def _drawn(block: Block | RenderableType, face: Face) -> list[RenderableType]:
         title = [Text(face.spell(block.title), style="bold")] if block.title else []
         return [*title, _drawn_grid(block, face)]
     if isinstance(block, Command):
-        # A command is never wrapped: it is there to be copied.
-        line = Text(f"{block.purpose}: ", style="dim", no_wrap=True, overflow="ignore")
-        return [line.append(words.visible(block.line), style="not dim cyan")]
+        return [_drawn_command(block, face)]
     return [block]
+
+
+def _drawn_command(block: Command, face: Face) -> RenderableType:
+    """Never wrapped, for it is there to be copied: where it is too long for a terminal it goes on after a backslash."""
+    from rich.text import Text
+
+    shown = Text(f"{block.purpose}: ", style="dim", no_wrap=True, overflow="ignore")
+    command = words.visible(block.line)
+    if face.terminal and face.width is not None and len_of(shown.plain + command) > face.width:
+        command = "\n" + continued(command, face.width)
+        shown.rstrip()
+    return shown.append(command, style="not dim cyan")
+
+
+def continued(command: str, width: int) -> str:
+    """The same command over several lines; an option stays with its value."""
+    pieces: list[str] = []
+    for word in shlex.split(command):
+        if pieces and pieces[-1].startswith("-") and " " not in pieces[-1] and not word.startswith("-"):
+            pieces[-1] += f" {shlex.quote(word)}"
+        else:
+            pieces.append(shlex.quote(word))
+    lines = [f"  {pieces[0]}"]
+    for piece in pieces[1:]:
+        if len_of(lines[-1]) + len_of(piece) + 3 > width:
+            lines[-1] += " \\"
+            lines.append(f"      {piece}")
+        else:
+            lines[-1] += f" {piece}"
+    return "\n".join(lines)
 
 
 def _drawn_facts(block: Facts, face: Face) -> RenderableType:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING, TextIO
 
 from enrelm_cli import words
@@ -161,9 +162,16 @@ def note(screen: Screen, text: str) -> None:
         _message(screen, "note", "cyan", text)
 
 
+def log(screen: Screen, text: str) -> None:
+    """What is being done; only with -v."""
+    if screen.verbose and not screen.quiet:
+        _message(screen, "log", "dim", text)
+
+
 def warn(screen: Screen, text: str) -> None:
-    """Something that may be wrong."""
-    _message(screen, "warning", "yellow", text)
+    """Something that may be wrong; silent with -q."""
+    if not screen.quiet:
+        _message(screen, "warning", "yellow", text)
 
 
 def error(screen: Screen, problem: UserError) -> None:
@@ -178,13 +186,23 @@ def _message(screen: Screen, kind: str, style: str, text: str) -> None:
 
     screen.line.clear(screen.err)
     face = screen.err
-    lines = [face.spell(line) for line in text.splitlines()] or [""]
-    # Never wrapped: a message is copied into a search box or a bug report, and terminals wrap by themselves.
-    shown = Text(f"{kind}: ", style=style, end="")
+    lead = f"{kind}: "
+    lines = _between_words([face.spell(line) for line in text.splitlines()] or [""], len(lead), face)
+    shown = Text(lead, style=style, end="")
     shown.append("\n".join(lines), style="default")
     drawn = io.StringIO()
     face.console(drawn).print(shown, soft_wrap=True)
     face.write(drawn.getvalue().rstrip("\n") + "\n")
+
+
+def _between_words(lines: list[str], lead: int, face: Face) -> list[str]:
+    """Lines as a terminal shows them without cutting a word in two; a pipe or a file gets them as they are."""
+    if not face.terminal or face.width is None:
+        return lines
+    wrap = TextWrapper(face.width - 1, initial_indent=" " * lead, break_long_words=False, break_on_hyphens=False)
+    first = wrap.wrap(lines[0]) or [" " * lead]
+    wrap.initial_indent = ""
+    return [first[0][lead:], *first[1:], *(part for line in lines[1:] for part in wrap.wrap(line))]
 
 
 class ProgressBar:

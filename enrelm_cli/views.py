@@ -225,6 +225,9 @@ def _bar(value: float, largest: float) -> Bar:
 def _relevance(relevance: Sequence[tuple[str, float]]) -> list[Block]:
     if not relevance:
         return []
+    shares = [share for _, share in relevance]
+    if len(shares) > 1 and max(shares) - min(shares) < 1e-6:
+        return [Remarks(("every input has the same weight in the kernel: tuning them one by one did not help",))]
     top = relevance[:_RELEVANCES]
     largest = max(share for _, share in top)
     lines = [Line((name, words.percent(share), _bar(share, largest))) for name, share in top]

@@ -26,8 +26,9 @@ def traced(threads: int, letters: str, size: int) -> str:
 
 
 def test_neighbours_are_merged_in_order_as_a_balanced_tree() -> None:
-    assert traced(1, "abcdefgh", 3) == "(((ab)(cd))((ef)(gh)))"
-    assert traced(1, "abcde", 2) == "(((ab)(cd))e)"
+    assert traced(1, "abcdefgh", 8) == "(((ab)(cd))((ef)(gh)))"
+    assert traced(1, "abcdefgh", 3) == "((((ab)c)((de)f))(gh))"
+    assert traced(1, "abcde", 5) == "(((ab)(cd))e)"
     assert traced(1, "abc", 1) == "((ab)c)"
 
 
