@@ -160,13 +160,13 @@ class GramRows:
     def _sums(self, chunk: Chunk) -> Sums:
         k = self.projection.R.shape[int(self.projection.early)]
         b, BB, By = np.zeros(k), np.zeros((k, k)), np.zeros(k)
-        for start in range(0, chunk.rows, BLOCK):
-            B = self.prepared.against(chunk.X[start : start + BLOCK])
+        for block in chunk.blocks(BLOCK):
+            B = self.prepared.against(block.X)
             if self.projection.early:
                 B = B @ self.projection.R
             b += B.sum(axis=0)
             BB += B.T @ B
-            By += B.T @ chunk.y[start : start + BLOCK]
+            By += B.T @ block.y
         return Sums({"n": chunk.rows, "b": b, "BB": BB, "By": By, "y": chunk.y.sum(), "yy": chunk.y @ chunk.y})
 
 

@@ -51,6 +51,10 @@ class Chunk:
         """The index in the table of every row."""
         return self.index if self.index is not None else np.arange(self.row, self.row + self.rows)
 
+    def blocks(self, rows: int) -> Iterator[Chunk]:
+        """The same rows, at most so many at a time: what is computed of a block stays in cache."""
+        return (self.take(slice(start, start + rows)) for start in range(0, self.rows, rows))
+
     def take(self, rows: slice | NDArray[np.int64]) -> Chunk:
         """These rows of the chunk."""
         return Chunk(self.X[rows], self.y[rows], self.key[rows], self.row, self.numbers()[rows])

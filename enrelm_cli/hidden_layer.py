@@ -15,7 +15,7 @@ from scipy import linalg
 
 from enrelm_cli import activation
 from enrelm_cli.activation import Activation
-from enrelm_cli.eigenbasis import EigenBasis
+from enrelm_cli.eigenbasis import BLOCK, EigenBasis
 from enrelm_cli.folds import Chunk, Sums
 from enrelm_cli.kernel import Array
 from enrelm_cli.split import Side
@@ -66,8 +66,10 @@ class InverseRows:
 
     def __call__(self, chunk: Chunk) -> Sums:
         chunk = self.view(chunk, Side.TRAIN)
-        X = chunk.X
-        return Sums({"XX": X.T @ X, "UX": self.sigma.inverse(self.basis.of_training(chunk)).T @ X})
+        UX = np.zeros((len(self.basis.values), chunk.X.shape[1]))
+        for block in chunk.blocks(BLOCK):
+            UX += self.sigma.inverse(self.basis.of_training(block)).T @ block.X
+        return Sums({"XX": chunk.X.T @ chunk.X, "UX": UX})
 
 
 def hidden_layer(sums: Sums, sigma: Activation) -> HiddenLayer:

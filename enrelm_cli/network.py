@@ -93,12 +93,11 @@ class CurveRows:
     def __call__(self, chunk: Chunk) -> Sums:
         chunk = self.view(chunk, self.side)
         squares = np.zeros(self.network.size)
-        for start in range(0, chunk.rows, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            terms = self.network.features.outputs(chunk.X[block])
+        for block in chunk.blocks(_BLOCK):
+            terms = self.network.features.outputs(block.X)
             terms *= self.network.beta
             np.cumsum(terms, axis=1, out=terms)
-            terms -= (chunk.y[block] - self.network.intercept)[:, None]
+            terms -= (block.y - self.network.intercept)[:, None]
             squares += np.einsum("ij,ij->j", terms, terms)
         return Sums({"squares": squares, "total": chunk.y @ chunk.y, "rows": chunk.rows})
 

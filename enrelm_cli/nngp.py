@@ -32,12 +32,14 @@ from typing import Any
 import numpy as np
 
 from enrelm_cli.errors import UsageError
-from enrelm_cli.kernel import Array
+from enrelm_cli.kernel import ArcsineKernel, Array, Kernel
 
+BACKEND = "neural-tangents"
 INSTALL = "pip install 'enrelm[nngp]'"
 
 # Nodes of the Gauss rule of a row: arctan and algebraic have long tails, hence a wider spread of angles.
 GAUSS = {"tanh": 8, "arctan": 10, "algebraic": 10}
+ACTIVATIONS = ("erf", *GAUSS)
 # The trapezoidal rule in log t; at this step sum c erf(t x) is within 1e-12 of sigma(x) for every x.
 _STEP = 0.15
 _NEGLIGIBLE = 1e-13
@@ -52,12 +54,16 @@ _SMALLEST, _LARGEST = 1e-30, 1e12
 
 @dataclass(frozen=True)
 class NeuralTangentsKernel:
-    """The kernel of a network with this activation; parameters as in `ArcsineKernel`. Loads neural-tangents when first used."""
+    """The kernel of a network with this activation; parameters as in `ArcsineKernel`. Only its use needs the extra."""
 
     activation: str = "erf"
     weight_variance: float | Array = 1.0  # () or (d,)
     bias_variance: float = 0.0
     depth: int = 1
+
+    @property
+    def backend(self) -> str:
+        return BACKEND
 
     def gram(self, A: Array, C: Array) -> Array:
         """K(A_i, C_j) for all pairs of rows: (a, d), (c, d) -> (a, c)."""
@@ -105,6 +111,27 @@ class PreparedInputs:
         return result
 
 
+def kernel_of(
+    activation: str, backend: str, weight_variance: float | Array, bias_variance: float, depth: int
+) -> Kernel:
+    """erf by the closed form unless neural-tangents is asked for; every other activation by neural-tangents."""
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"there is no kernel for the activation '{activation}'")
+    if _closed(activation, backend):
+        return ArcsineKernel(weight_variance, bias_variance, depth)
+    return NeuralTangentsKernel(activation, weight_variance, bias_variance, depth)
+
+
+def require(activation: str, backend: str) -> None:
+    """Complain at once, and not after minutes of other work, where the kernel needs what is not installed."""
+    if not _closed(activation, backend):
+        load()
+
+
+def _closed(activation: str, backend: str) -> bool:
+    return activation == "erf" and backend != BACKEND
+
+
 def _tiles(X: Array, size: int) -> list[tuple[slice, Array]]:
     """Blocks of exactly `size` rows and where they belong, the last one filled up with ones."""
     tiles = []
@@ -148,7 +175,7 @@ def _rayleigh(t: Array) -> Array:
 
 
 def _inverse_kolmogorov(t: Array) -> Array:
-    """Of 1 / (sqrt(2) D): D's density is 8 D sum (-1)^(k+1) k^2 exp(-2 k^2 D^2), or its Jacobi transform where D is small."""
+    """Of 1 / (sqrt(2) D): D's density is 8 D sum (-1)^(k+1) k^2 exp(-2 k^2 D^2); for small D, its Jacobi transform."""
     D = 1.0 / (np.sqrt(2.0) * t)
     k = np.arange(1, 13)[:, None]
     large = 8.0 * D * np.sum((-1.0) ** (k + 1) * k**2 * np.exp(-2.0 * k**2 * D**2), axis=0)
@@ -181,10 +208,13 @@ def load() -> _Libraries:
     bridge = "neural_tangents.experimental"
     placed = sys.modules.setdefault(bridge, ModuleType(bridge))
     try:
-        import jax
-        import jax.numpy as jnp
-        from jax.experimental import enable_x64
-        from neural_tangents import stax
+        with warnings.catch_warnings():
+            # What neural-tangents uses of jax is deprecated: that is why its jax is pinned.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            import jax
+            import jax.numpy as jnp
+            from jax.experimental import enable_x64
+            from neural_tangents import stax
     except ImportError as problem:
         raise UsageError(
             f"this kernel needs neural-tangents, which is not here ({problem})", f"install it with: {INSTALL}"
@@ -264,25 +294,27 @@ def _dual(activation: str) -> Any:
 
 
 def _gauss(activation: str, q: Any) -> tuple[Any, Any]:
-    """Nodes and weights for G(q), a Gauss rule in its angle: arcsin G = arctan(sqrt(2 q) T). Lanczos, then Golub-Welsch."""
-    jnp = load().jnp
-    rule = mixture(activation)
+    """Nodes and weights of G(q): a Gauss rule for its angle arctan(sqrt(2 q) T), by Lanczos and Golub-Welsch."""
+    jax, jnp = load().jax, load().jnp
+    rule, n = mixture(activation), GAUSS[activation]
     angle = jnp.arctan(jnp.sqrt(2.0 * jnp.clip(q, _SMALLEST, _LARGEST)) * rule.t)
     # Angles of a row with a small variance are all tiny: scaled, they are as far apart as any other's.
     scale = angle[-1]
-    z, c = angle / scale, rule.c
-    total = c.sum()
-    basis = [jnp.ones_like(z) / np.sqrt(total)]
-    diagonal, beside = [], []
-    for _ in range(GAUSS[activation]):
-        p = basis[-1]
-        diagonal.append(jnp.sum(c * z * p * p))
-        r = z * p
+    z, root = angle / scale, np.sqrt(rule.c)
+
+    # A loop and not Python's: unrolled, the compiler takes minutes over it.
+    def step(k: Any, state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        basis, diagonal, beside = state  # (n + 1, m), (n,), (n,)
+        r = z * basis[k]
+        diagonal = diagonal.at[k].set(basis[k] @ r)
         # Twice against every earlier vector: once loses orthogonality as the rule grows.
-        for earlier in (*basis, *basis):
-            r = r - jnp.sum(c * earlier * r) * earlier
-        beside.append(jnp.sqrt(jnp.sum(c * r * r)))
-        basis.append(r / beside[-1])
-    off = jnp.stack(beside[:-1])
-    values, vectors = jnp.linalg.eigh(jnp.diag(jnp.stack(diagonal)) + jnp.diag(off, 1) + jnp.diag(off, -1))
-    return jnp.sin(values * scale), total * vectors[0] ** 2
+        r = r - (basis @ r) @ basis
+        r = r - (basis @ r) @ basis
+        norm = jnp.sqrt(r @ r)
+        return basis.at[k + 1].set(r / norm), diagonal, beside.at[k].set(norm)
+
+    first = jnp.zeros((n + 1, len(z))).at[0].set(root / np.sqrt(rule.c.sum()))
+    _, diagonal, beside = jax.lax.fori_loop(0, n, step, (first, jnp.zeros(n), jnp.zeros(n)))
+    off = beside[:-1]
+    values, vectors = jnp.linalg.eigh(jnp.diag(diagonal) + jnp.diag(off, 1) + jnp.diag(off, -1))
+    return jnp.sin(values * scale), rule.c.sum() * vectors[0] ** 2

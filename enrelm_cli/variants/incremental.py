@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.activation import Activation
-from enrelm_cli.eigenbasis import EigenBasis
+from enrelm_cli.eigenbasis import BLOCK, EigenBasis
 from enrelm_cli.folds import Chunk, Sums
 from enrelm_cli.hidden_layer import HiddenLayer, InverseRows, hidden_layer
 from enrelm_cli.kernel import Array
@@ -49,9 +49,15 @@ class GramOfLayer:
 
     def __call__(self, chunk: Chunk) -> Sums:
         chunk = self.view(chunk, Side.TRAIN)
-        S = self.layer.outputs(chunk.X)
-        y = chunk.y - self.y_mean
-        return Sums({"n": chunk.rows, "s": S.sum(axis=0), "SS": S.T @ S, "Sy": S.T @ y, "yy": y @ y})
+        k = self.layer.size
+        s, SS, Sy, yy = np.zeros(k), np.zeros((k, k)), np.zeros(k), 0.0
+        for block in chunk.blocks(BLOCK):
+            S, y = self.layer.outputs(block.X), block.y - self.y_mean
+            s += S.sum(axis=0)
+            SS += S.T @ S
+            Sy += S.T @ y
+            yy += float(y @ y)
+        return Sums({"n": chunk.rows, "s": s, "SS": SS, "Sy": Sy, "yy": yy})
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,8 @@ class LeftOut:
     def __call__(self, chunk: Chunk) -> Sums:
         """Partial: the sum of squared left-out errors for each alpha."""
         squares = np.zeros(self.shrunk.shape[1])
-        for start in range(0, chunk.rows, BLOCK):
-            errors = self.errors(chunk.take(slice(start, start + BLOCK)))
+        for block in chunk.blocks(BLOCK):
+            errors = self.errors(block)
             squares += np.einsum("ij,ij->j", errors, errors)
         return Sums({"squares": squares, "rows": chunk.rows})
 
