@@ -20,12 +20,13 @@ from enrelm_cli.baselines import RandomElm
 from enrelm_cli.curve import Choice, choices, relative_errors
 from enrelm_cli.dataset import Dataset, DataSettings, Encoded, encode, encode_everything, open_dataset, reencode
 from enrelm_cli.encoding import Encoding
-from enrelm_cli.errors import UsageError
+from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.folds import Engine
 from enrelm_cli.kernel import Array
 from enrelm_cli.model import Model, order_statistics
 from enrelm_cli.network import CurveRows, ErrorRows, Network
 from enrelm_cli.phase_one import PhaseOne
+from enrelm_cli.relevance import shares
 from enrelm_cli.report import Candidate, CompareReport, CompareRow, Curve, CurveReport, DataFacts, ElmBand, FitReport
 from enrelm_cli.settings import VARIANTS, ElmSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.split import CountSides, Everything, JudgeOnValidation, Side
@@ -95,7 +96,7 @@ def fit(
     else:
         encoding, network, final = encoded.encoding, winner.network.first(n), phase_one
     facts = {**(network.facts or {}), **_kernel_facts(winner)}
-    notes = (*_constant_note(encoding.inputs, final.data), *_cap_note(method, winner))
+    notes = (*_constant_note(encoding.inputs, final.data), *_cap_note(method, winner), *_tuning_note(winner.tuning))
     report = FitReport(
         data=data_facts(dataset, encoded, split_data),
         variant=winner.variant,
@@ -113,7 +114,7 @@ def fit(
         ),
         stop=winner.network.stop,
         facts=facts,
-        relevance=_relevance(winner.tuning, split_data),
+        relevance=_relevance(network, final.data, encoding),
         timings={},
         model=None,
         settings=settings_facts(data, split, method, where),
@@ -138,6 +139,12 @@ def fit_variant(variant: str, phase_one: PhaseOne, method: MethodSettings, timer
     network = train(variant, phase_one, method, timer)
     with timer("error curves"):
         train_curve, valid_curve = (curve_of(phase_one, network, side) for side in (Side.TRAIN, Side.VALIDATION))
+    if not np.isfinite(valid_curve).any():
+        raise DataError(
+            f"the target '{phase_one.data.rows.target}' of every validation row is the mean of the training rows: "
+            "there is nothing to relate an error to",
+            "choose other validation rows with --seed, or more with --validation-size",
+        )
     limit = most_neurons(variant, phase_one, method)
     converged = variant == "incremental" and network.stop == incremental.Stop.TOLERANCE.value
     curve = Curve(variant, train_curve, valid_curve, choices(valid_curve), network.stop, converged, limit)
@@ -498,12 +505,9 @@ def _kernel_facts(fitted: Fitted) -> dict[str, float]:
     return facts
 
 
-def _relevance(tuning: Tuning | None, data: Training) -> tuple[tuple[str, float], ...]:
-    if tuning is None:
-        return ()
-    names = [data.rows.names[k] for k in data.view.standard.keep]
-    shares = sorted(zip(names, tuning.relevance, strict=True), key=lambda pair: (-pair[1], pair[0]))
-    return tuple((name, float(share)) for name, share in shares)
+def _relevance(network: Network, data: Training, encoding: Encoding) -> tuple[tuple[str, float], ...]:
+    columns = [data.rows.groups[k] for k in data.view.standard.keep]
+    return shares(network, data.sample().X, columns, [column.name for column in encoding.columns])
 
 
 def _constant_note(names: tuple[str, ...], data: Training) -> tuple[str, ...]:
@@ -512,6 +516,10 @@ def _constant_note(names: tuple[str, ...], data: Training) -> tuple[str, ...]:
         return ()
     shown = ", ".join(names[k] for k in left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
     return (f"constant on the training rows, left out: {shown}",)
+
+
+def _tuning_note(tuning: Tuning | None) -> tuple[str, ...]:
+    return () if tuning is None else (f"tuning: {tuning.reason.value}",)
 
 
 def _cap_note(method: MethodSettings, fitted: Fitted) -> tuple[str, ...]:

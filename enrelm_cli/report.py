@@ -117,7 +117,7 @@ class FitReport:
     candidates: tuple[Candidate, ...]
     stop: str | None
     facts: dict[str, float]  # alpha, steps, leave-one-out error, landmarks, kernel parameters
-    relevance: tuple[tuple[str, float], ...]  # share of each input, largest first; empty where the variant has none
+    relevance: tuple[tuple[str, float], ...]  # share of each column, largest first
     timings: dict[str, float]  # seconds of each phase
     model: str | None
     settings: Json

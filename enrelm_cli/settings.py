@@ -54,8 +54,8 @@ class KernelSettings:
     activation: str = "erf"
     backend: str = "closed-form"
     tune: bool = True
-    tune_rows: int = 1000
-    tune_steps: int = 150
+    tune_rows: int = 4000
+    tune_steps: int = 800
 
     def __post_init__(self) -> None:
         _one_of(self.activation, ACTIVATIONS, "--activation")
