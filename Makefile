@@ -53,5 +53,23 @@ test-onnx: $(VENV)-onnx/.installed
 test-nngp: $(VENV)-nngp/.installed
 	$(VENV)-nngp/bin/python -m pytest tests/test_nngp.py
 
+# The tool beside its alternatives, in an environment of their own; about an hour and a half on two quiet cores.
+# make bench BENCH='--only selection,startup', make bench BENCH=--quick
+$(VENV)-bench/.installed-peers: pyproject.toml benchmarks/requirements.txt
+	$(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check -e '.[plot,baselines]'
+	# One by one: a peer that does not install is skipped by the run and named in the report.
+	grep -v '^\#' benchmarks/requirements.txt | while read -r peer; do \
+	  $(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check "$$peer" || true; done
+	touch $@
+
+bench: $(VENV)-bench/.installed-peers
+	ENRELM_PAPER_DATA=$${ENRELM_PAPER_DATA:-$(wildcard $(DATA))} $(VENV)-bench/bin/python -m benchmarks $(BENCH)
+
 clean:
 	rm -rf $(VENV) $(VENV)-* $(DEMO) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The paper's experiments beside its printed figures, into docs/reproduction; DATA=folder adds the real datasets.
+reproduce: $(VENV)/.installed
+	$(BIN)/python -m enrelm_cli.reproduction $(if $(wildcard $(DATA)),--data $(DATA))

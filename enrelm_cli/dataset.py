@@ -64,7 +64,10 @@ def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) 
             f"{human_bytes(size or 0)} of text: read again from disk in each pass to stay below {human_bytes(allowed)}",
         )
     table = load(table, settings.roles, engine, in_memory)
-    return Dataset(table, survey(table, settings.roles, engine), settings, engine, in_memory, notes)
+    known = survey(table, settings.roles, engine)
+    for source in table.sources:
+        source.check_unchanged()
+    return Dataset(table, known, settings, engine, in_memory, notes)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
 """Eigenvectors U and eigenvalues lambda of the training rows' kernel, and the functions phi that extend U to any row.
 
-Nystroem (METHOD.md, point 2): with landmarks Z, K_ZZ = Q L Q', B = K(X, Z) Q L^(-1/2) and B'B = V D V', the
-eigenvectors are U = B V D^(-1/2) and the eigenvalues D; on any row, phi(x) = K(x, Z) P with P = Q L^(-1/2) V
-D^(-1/2), and phi(x_i) = U_i. When every distinct row is a landmark this is exact, and one eigenproblem is enough:
-with multiplicities n_z of the distinct rows, N^(1/2) K_ZZ N^(1/2) = Q L Q', U_z = Q_z / sqrt(n_z) and P = N^(1/2) Q /
-L.
+Nystroem (METHOD.md, point 2), with landmarks Z, C = K(X, Z) and any R with R R' = K_ZZ^-1 (pseudo-inverse):
+
+    B = C R,  B'B = V D V'   ->   U = B V D^(-1/2),  lambda = D,  phi(x) = K(x, Z) P,  P = R V D^(-1/2),  phi(x_i) = U_i
+
+When every distinct row is a landmark this is exact, and one eigenproblem is enough. With n_z rows equal to row z:
+
+    N^(1/2) K_ZZ N^(1/2) = Q L Q'   ->   U_z = Q_z / sqrt(n_z),  lambda = L,  P = N^(1/2) Q / L
 
 `centred`: the same for the centred kernel H K H (H = I - 11'/T): columns of U then sum to zero and are orthonormal,
 which is what a regression with a free intercept wants (the kernel variant). phi(x) = K(x, Z) P - offset.
@@ -23,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.linalg import blas, lapack
 
 from enrelm_cli import nngp
 from enrelm_cli.folds import Chunk, Keys, Sums
@@ -32,11 +35,6 @@ from enrelm_cli.split import Side
 from enrelm_cli.standard import View
 
 CUT = 1e-12
-# Of K_ZZ. C'C carries a rounding error of about eps T, which R magnifies to a relative eps / (m rho^2) of B'B in the
-# direction of relative eigenvalue rho: 1e-3 at 1e-8 with 1,000 landmarks, where the ridge leaves next to nothing of it.
-LANDMARK_CUT = 1e-8
-# Rows are projected one by one while the basis has at most this share of the landmarks.
-EARLY = 0.3
 # Rows of a block of the kernel matrix: with 1,000 landmarks it stays inside a core's cache share.
 BLOCK = 1024
 
@@ -138,15 +136,23 @@ class SideSums:
 
 @dataclass(frozen=True)
 class Projection:
-    """b = R'k with R = Q L^(-1/2): from a row k = K(x, Z) of C to a row b of B."""
+    """From rows of C = K(X, Z) to rows of B = C R, with R R' = K_ZZ^-1 (or its pseudo-inverse)."""
 
-    R: Array  # (m, k)
-    early: bool  # rows are projected one by one; otherwise B'B = R' C'C R is formed after the fold
+    R: Array  # (m, k), in Fortran order where it is triangular
+    triangular: bool
+
+    def of(self, C: Array) -> Array:
+        """C R; C may be overwritten."""
+        if not self.triangular:
+            return C @ self.R
+        # Half the work of a general product, in place: C is row by row, so C' is what BLAS calls a matrix.
+        B: Array = blas.dtrmm(1.0, self.R, C.T, trans_a=1, overwrite_b=1).T
+        return B
 
 
 @dataclass(frozen=True)
 class GramRows:
-    """Partial: n, sum b, B'B, B'y, sum y and y'y of each side's rows; of C, where they are projected later."""
+    """Partial: n, sum b, B'B, B'y, sum y and y'y of each side's rows."""
 
     view: View
     prepared: Prepared
@@ -158,24 +164,14 @@ class GramRows:
         return SideSums({side: self._sums(self.view(chunk, side)) for side in self.sides if (present == side).any()})
 
     def _sums(self, chunk: Chunk) -> Sums:
-        k = self.projection.R.shape[int(self.projection.early)]
+        k = self.projection.R.shape[1]
         b, BB, By = np.zeros(k), np.zeros((k, k)), np.zeros(k)
         for block in chunk.blocks(BLOCK):
-            B = self.prepared.against(block.X)
-            if self.projection.early:
-                B = B @ self.projection.R
+            B = self.projection.of(self.prepared.against(block.X))
             b += B.sum(axis=0)
             BB += B.T @ B
             By += B.T @ block.y
         return Sums({"n": chunk.rows, "b": b, "BB": BB, "By": By, "y": chunk.y.sum(), "yy": chunk.y @ chunk.y})
-
-
-def projected(sums: Sums, projection: Projection) -> Sums:
-    """The sums of B, whichever way they were folded."""
-    if projection.early:
-        return sums
-    R = projection.R
-    return Sums({**sums.values, "b": R.T @ sums["b"], "BB": R.T @ sums["BB"] @ R, "By": R.T @ sums["By"]})
 
 
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:
@@ -210,16 +206,20 @@ def full_basis(kernel: Kernel, landmarks: Landmarks, counts: Sums, centred: bool
 
 
 def landmark_projection(kernel: Kernel, landmarks: Landmarks) -> Projection:
-    """R, and when to apply it.
+    """R = L'^-1 from K_ZZ = L L' where the landmarks are independent, and Q L^(-1/2) from its eigenvectors where not.
 
-    Where few directions matter (few inputs), rows are projected at once: cheap, and good to the last eigenvalue.
-    Otherwise that would cost twice the product C'C itself, and is done after the fold, at the price of a higher cut.
+    B'B has the same eigenvalues either way, and the rows of B carry a relative rounding error of eps / rho in the
+    direction of relative eigenvalue rho. (Forming C'C and multiplying by R afterwards would take half the time and
+    make that eps / rho^2: predictions would then depend on the order of the rows in the seventh digit.)
     """
-    values, Q = symmetric_eigen(kernel.gram(landmarks.Z, landmarks.Z))
-    if len(values) > EARLY * len(Q):
-        keep = values > LANDMARK_CUT * values[0]
-        return Projection(Q[:, keep] / np.sqrt(values[keep]), early=False)
-    return Projection(Q / np.sqrt(values), early=True)
+    K = kernel.gram(landmarks.Z, landmarks.Z)
+    L, failed = lapack.dpotrf(K, lower=1, clean=1)
+    # The smallest pivot bounds the smallest eigenvalue, the trace the largest.
+    if not failed and np.diag(L).min() ** 2 > CUT * np.trace(K):
+        inverse, _ = lapack.dtrtri(L, lower=1)
+        return Projection(np.asfortranarray(inverse.T), triangular=True)
+    values, Q = symmetric_eigen(K)
+    return Projection(Q / np.sqrt(values), triangular=False)
 
 
 def landmark_basis(kernel: Kernel, landmarks: Landmarks, R: Array, gram: Sums, centred: bool) -> EigenBasis:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli import nngp
 from enrelm_cli.eigenbasis import KernelFeatures, features_from_document, features_to_document
 from enrelm_cli.folds import Chunk, Sums
 from enrelm_cli.hidden_layer import HiddenLayer
@@ -59,6 +60,11 @@ class Network:
     def predict(self, X: Array) -> Array:
         """Standardised rows to standardised predictions: (t, d) -> (t,)."""
         return self.intercept + (self.features.combine(X, self.beta) if self.size else np.zeros(len(X)))
+
+    def require(self) -> None:
+        """Complain before any output where predicting needs something that is not installed."""
+        if isinstance(self.features, KernelFeatures):
+            nngp.require(self.features.kernel.activation, self.features.kernel.backend)
 
     def to_document(self) -> dict[str, Any]:
         if isinstance(self.features, KernelFeatures):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import secrets
 import stat
@@ -32,7 +33,9 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     path = os.fspath(path)
     if path == "-":
         with _quiet_pipe(sys.stdout.buffer):
-            yield sys.stdout.buffer
+            writer = _Writer(sys.stdout.buffer, "stdout")
+            yield writer  # type: ignore[misc]
+            writer.flush()
         return
     target = os.path.realpath(path)
     mode = _mode(path, target)
@@ -42,13 +45,17 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.enrelm-{secrets.token_hex(4)}.tmp")
+    stream = _create(temporary, path)
     try:
-        with _create(temporary, path) as stream:
+        try:
             if mode is not None:
                 os.chmod(temporary, stat.S_IMODE(mode))
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+            writer = _Writer(stream, path)
+            yield writer  # type: ignore[misc]
+            writer.finish()
+        finally:
+            with suppress(OSError):  # of bytes that could not be written: that has been said
+                stream.close()
         os.replace(temporary, target)
     except BaseException:
         # Also Ctrl-C: nothing half-written is left behind.
@@ -56,6 +63,46 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.remove(temporary)
         raise
     _sync_folder(folder)
+
+
+class _Writer:
+    """A stream whose failure (a full disk) is told apart from failures of what is being written."""
+
+    def __init__(self, stream: BinaryIO, path: str) -> None:
+        self._stream = stream
+        self._path = path
+
+    def write(self, data: Any) -> int:
+        try:
+            return self._stream.write(data)
+        except OSError as error:
+            raise self._problem(error) from error
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError as error:
+            raise self._problem(error) from error
+
+    def finish(self) -> None:
+        """On the disk, not only on its way there."""
+        self.flush()
+        try:
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise self._problem(error) from error
+
+    def _problem(self, error: OSError) -> Exception:
+        if isinstance(error, BrokenPipeError):
+            return error
+        if self._stream is sys.stdout.buffer:
+            _to_nowhere(self._stream)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        hint = "free some space, or write to another disk with -o" if full else None
+        return UsageError(f"{self._path}: cannot be written ({error.strerror})", hint)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _mode(path: str, target: str) -> int | None:
@@ -97,10 +144,14 @@ def _quiet_pipe(stream: BinaryIO) -> Iterator[None]:
         yield
         stream.flush()
     except BrokenPipeError:
-        # What is still buffered has nowhere to go; without this the interpreter complains about it when it ends.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        _to_nowhere(stream)
+
+
+def _to_nowhere(stream: BinaryIO) -> None:
+    """What is still buffered has nowhere to go; without this the interpreter complains about it when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 # ------------------------------------------------------------------------------------------------ predictions

@@ -28,7 +28,6 @@ from enrelm_cli.eigenbasis import (
     landmark_basis,
     landmark_projection,
     nested_squares,
-    projected,
 )
 from enrelm_cli.folds import Sums
 from enrelm_cli.kernel import Array, Kernel
@@ -61,7 +60,7 @@ class Gram:
 
     def of(self, sides: tuple[Side, ...]) -> Sums:
         """The sums of these sides together."""
-        return projected(self.sums.total(sides), self.projection)
+        return self.sums.total(sides)
 
 
 def gram_of(data: Training, kernel: Kernel, landmarks: Landmarks, sides: tuple[Side, ...] = (Side.TRAIN,)) -> Gram:
@@ -193,7 +192,9 @@ class PhaseOne:
         view = View(JudgeOnValidation(self.data.view.split), self.data.view.standard)
         sides = (Side.TRAIN, Side.VALIDATION)
         T = int(known[0].sums.total(sides)["n"])
-        joined = PhaseOne(replace(self.data, view=view, T=T), self.method, lambda _: nullcontext(), self.tuning)
+        # Not self.tuning: the paper's variants never asked for it, and it takes longer than all the rest.
+        tuning = self.__dict__.get("tuning", self._given)
+        joined = PhaseOne(replace(self.data, view=view, T=T), self.method, lambda _: nullcontext(), tuning)
         joined._sides = sides
         for name in ("_paper_gram", "_kernel_gram", "paper_landmarks", "kernel_landmarks"):
             if name in self.__dict__:

@@ -107,6 +107,7 @@ class CsvWhole:
 
     def __iter__(self) -> Iterator[Batch]:
         row = self.row
+        self.source.check_unchanged()
         for block in self.source.blocks(self.block_bytes):
             batch = Batch(parse_or_explain(self.source, block, self.reading), row, self.source.label)
             yield from batch.cut(self.reading.batch_rows)

@@ -59,11 +59,12 @@ class PredictBatch:
 
     def _sums(self, y: Array, y_hat: Array) -> Sums:
         known = np.isfinite(y)
-        scale = self.model.standard.y_scale
+        standard = self.model.standard
         # In units of the training spread, so that squares of large or tiny targets stay in range.
-        gap = (y[known] - y_hat[known]) / scale
-        centred = (y[known] - self.model.standard.y_mean) / scale
-        inside = np.count_nonzero(np.abs(gap) * scale <= self.half_width) if self.half_width is not None else 0
+        centred = standard.target(y[known])
+        gap = centred - standard.target(y_hat[known])
+        half_width = self.half_width
+        inside = 0 if half_width is None else np.count_nonzero(np.abs(gap) <= half_width / standard.y_scale)
         return Sums(
             {
                 "rows": len(y),
@@ -85,6 +86,7 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     """Stream the table through the model: bounded memory, rows in their order, the file whole or not there."""
     timer = Stopwatch()
     model = load_model(path)
+    model.network.require()
     half_width = None if wanted.interval is None else model.half_width(wanted.interval)
     if engine.elsewhere:
         check_files(wanted.sources)

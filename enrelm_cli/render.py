@@ -376,8 +376,8 @@ def _drawn_remarks(block: Remarks, face: Face) -> RenderableType:
 
 
 def glued(text: str) -> str:
-    """Units stay on the line of their number, and separators at the end of theirs."""
-    return re.sub(r"(?<=\d) (?=(?:ms|s|min|h|%|[kMG]B)\b|%|± )|(?<=±) | (?=· )", GLUE, text)
+    """Units stay on the line of their number, separators at the end of theirs, and (1 = ...) with what it is."""
+    return re.sub(r"(?<=\d) (?=(?:ms|s|min|h|%|[kMG]B)\b|%|± )|(?<=±) | (?=· )|(?<=\(1) (?==)|(?<=\(1 =) ", GLUE, text)
 
 
 def _drawn_grid(grid: Grid, face: Face) -> RenderableType:

@@ -8,7 +8,7 @@ from typing import Literal
 from enrelm_cli.errors import UsageError
 
 VARIANTS = ("approximate", "incremental", "kernel")
-ACTIVATIONS = ("erf", "tanh", "arctan")
+ACTIVATIONS = ("erf", "tanh", "arctan", "algebraic")
 SELECTIONS = ("best", "knee", "smallest")
 ALL_ROWS = -1
 

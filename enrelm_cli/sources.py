@@ -91,9 +91,29 @@ class File:
     """Bytes on disk."""
 
     path: str
+    seen: tuple[int, int] | None = None  # size and time of change when it was first looked at
 
     def open(self) -> BinaryIO:
         return open(self.path, "rb")
+
+    def __reduce__(self) -> Any:
+        # Another machine's copy has a time of its own.
+        return (File, (self.path,))
+
+    def check_unchanged(self, label: str) -> None:
+        """A fit that saw other rows in its first pass than in its last is a fit to nothing."""
+        if self.seen is not None and self.seen != _seen(self.path):
+            raise DataError(
+                f"{label}: the file was changed while it was read", "run the command again when nothing writes to it"
+            )
+
+
+def _seen(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_size, found.st_mtime_ns
 
 
 @dataclass(frozen=True)
@@ -162,9 +182,14 @@ class CsvSource:
 
     def block(self, start: int, stop: int, line: int) -> Block:
         """The records of a byte range."""
+        self.check_unchanged()
         with self.content.open() as stream:
             stream.seek(start)
             return Block(stream.read(stop - start), start, line, whole=False)
+
+    def check_unchanged(self) -> None:
+        if isinstance(self.content, File):
+            self.content.check_unchanged(self.label)
 
 
 @dataclass(frozen=True)
@@ -181,7 +206,12 @@ class ParquetSource:
     rereadable = True
 
     def file(self) -> Any:
+        self.check_unchanged()
         return _parquet_file(self.content, self.label)
+
+    def check_unchanged(self) -> None:
+        if isinstance(self.content, File):
+            self.content.check_unchanged(self.label)
 
 
 Source = CsvSource | ParquetSource
@@ -248,7 +278,7 @@ def _content(path: str, once: bool) -> tuple[str, Content, int | None]:
             with pipe:
                 return path, _spooled(pipe), None
         with open(path, "rb"):
-            return path, File(os.path.abspath(path)), os.path.getsize(path)
+            return path, File(os.path.abspath(path), _seen(path)), os.path.getsize(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from error
 

@@ -131,20 +131,26 @@ def _below(hashed: Keys, bound: int) -> NDArray[np.bool_]:
 
 
 def _bound(hashed: Keys, size: float) -> int:
-    """The bound that holds out nearest to ceil(size * rows) rows and leaves both sides some."""
+    """The bound that holds out nearest to ceil(size * rows) rows and leaves the others two different ones at least."""
     distinct, counts = np.unique(hashed, return_counts=True)
-    if len(distinct) < 2 or len(hashed) < 4:
+    if len(distinct) < 3 or len(hashed) < 4:
         raise _too_few(len(hashed), len(distinct))
-    held_out = np.cumsum(counts)[:-1]
+    held_out = np.cumsum(counts)[:-2]
     wanted = int(np.ceil(size * len(hashed)))
     return int(distinct[1 + int(np.argmin(np.abs(held_out - wanted)))])
 
 
 def _too_few(rows: int, distinct: int | None = None) -> DataError:
-    if distinct is not None and rows >= 4:
+    if distinct == 1 and rows >= 4:
         return DataError(
             f"all {rows} rows have the same inputs: they cannot be split into training and validation rows",
             "add a column that varies, or check --drop and --inputs",
+        )
+    if distinct is not None and rows >= 4:
+        return DataError(
+            f"the inputs of the {rows} rows take only {distinct} different values: rows with equal inputs stay on one "
+            "side, so no two different ones are left to train on",
+            "--split shuffle parts them, or add a column that varies",
         )
     return DataError(
         f"{rows} usable rows are too few to split into training and validation rows",

@@ -91,7 +91,14 @@ class Standard:
         return Z
 
     def target(self, y: Array) -> Array:
-        return (y - self.y_mean) / self.y_scale
+        """(t,) -> (t,), in units of the training target's spread."""
+        _, exponent = np.frexp(self.y_scale)
+        shift = -int(exponent) if abs(int(exponent)) > 100 else 0
+        # The difference of two targets near the end of the numbers is beyond it; so is a far one in a tiny unit.
+        with np.errstate(over="ignore"):
+            centred = np.ldexp(y, shift) - np.ldexp(self.y_mean, shift)
+            scaled: Array = np.clip(centred / np.ldexp(self.y_scale, shift), -_FAR, _FAR)
+        return scaled
 
     def to_document(self) -> dict[str, Any]:
         return {

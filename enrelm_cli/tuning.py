@@ -30,17 +30,18 @@ import numpy as np
 from scipy.linalg import blas, lapack
 from scipy.optimize import minimize
 
+from enrelm_cli.folds import single_threaded_blas
 from enrelm_cli.kernel import ArcsineKernel, Array
 
 # Weak priors on what all inputs share: (centre, standard deviation) of a natural logarithm. A few hundred rows of
-# heavy-tailed data otherwise choose kernels that extrapolate wildly (machine_cpu); a few thousand overrule them.
-_PRIOR_VD = (0.0, 2.0)  # log(v d)
+# noisy data otherwise choose kernels that bend without need or extrapolate wildly; a few thousand overrule them.
+_PRIOR_VD = (-3.0, 1.5)  # log(v d): an almost straight erf
 _PRIOR_B = (float(np.log(0.3)), 2.0)  # log b
 _PRIOR_ALPHA = (float(np.log(1e-2)), 3.0)  # log alpha
 
 _BOUND_V = (1e-6, 1e4)
 _BOUND_B = (1e-3, 1e4)
-_BOUND_ALPHA = (1e-7, 1e3)
+_BOUND_ALPHA = (1e-5, 1e3)  # an alpha below lets leave-one-out choose kernels that extrapolate wildly (machine_cpu)
 _ALPHAS = np.geomspace(*_BOUND_ALPHA, 41)
 
 _SHARED_ROWS = 500  # an eigendecomposition for every evaluation of stage 1
@@ -108,9 +109,15 @@ def tune(X: Array, y: Array, groups: Sequence[int], settings: TuneSettings, adva
         raise ValueError(f"shapes do not agree: X {X.shape}, y {y.shape}, {len(groups)} groups")
     X = np.ascontiguousarray(np.clip(X[: settings.rows], -_FAR, _FAR))
     y = _unit_target(y[: settings.rows])
-    budget = _Budget(settings.steps, advance)
     if len(y) < 3 or not np.any(y) or not np.any(X):
         return _untuned(X, settings)
+    # Rounding depends on BLAS's threads, and a search amplifies rounding: one thread, the same kernel anywhere.
+    with single_threaded_blas():
+        return _tune(X, y, settings, _Budget(settings.steps, advance))
+
+
+def _tune(X: Array, y: Array, settings: TuneSettings, budget: _Budget) -> Tuning:
+    """The three stages on clean rows: y has mean 0 and variance 1."""
     shared = _search_shared(X[:_SHARED_ROWS], y[:_SHARED_ROWS], settings, budget)
     found, spread, reason = _relevance(X, y, shared, settings, budget)
     loo = leave_one_out(found.kernel.gram(X[:1000], X[:1000]), y[:1000])

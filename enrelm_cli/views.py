@@ -225,19 +225,17 @@ def _bar(value: float, largest: float) -> Bar:
 def _relevance(relevance: Sequence[tuple[str, float]]) -> list[Block]:
     if not relevance:
         return []
-    shares = [share for _, share in relevance]
-    if len(shares) > 1 and max(shares) - min(shares) < 1e-6:
-        return [Remarks(("every input has the same weight in the kernel: tuning them one by one did not help",))]
-    top = relevance[:_RELEVANCES]
+    # At least one line; those of 0.0 % only in the remark.
+    top = [pair for pair in relevance[:_RELEVANCES] if pair[1] >= 0.0005] or relevance[:1]
     largest = max(share for _, share in top)
     lines = [Line((name, words.percent(share), _bar(share, largest))) for name, share in top]
     blocks: list[Block] = [
-        Grid("inputs that matter", (Column("input"), Column("share", number=True), Column("")), tuple(lines))
+        Grid("columns that matter", (Column("column"), Column("share", number=True), Column("")), tuple(lines))
     ]
-    rest = relevance[_RELEVANCES:]
+    rest = relevance[len(top) :]
     if rest:
         together = words.percent(sum(share for _, share in rest))
-        blocks.append(Remarks((f"and {words.counted(len(rest), 'more input')}, {together} together",)))
+        blocks.append(Remarks((f"and {words.counted(len(rest), 'more column')}, {together} together",)))
     return blocks
 
 

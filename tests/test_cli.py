@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -305,3 +307,150 @@ def test_a_reader_that_goes_away_is_not_an_error(model: Path, sample_data: Path)
     assert done.returncode == 0
     assert done.stdout.startswith("prediction\n")
     assert done.stderr == ""
+
+
+# --------------------------------------------------------------------------------------------------- several tables
+
+
+def test_compare_takes_each_argument_as_a_table_of_its_own(sample_data: Path, tmp_path: Path) -> None:
+    plot, page = tmp_path / "several.svg", tmp_path / "several.html"
+    files = (sample_data / "linear.csv", sample_data / "network.csv")
+    words = ("-t", "y", "--method", "approximate", "--method", "linear", "--repeats", "2")
+    pytest.importorskip("matplotlib")
+    facts = succeed("compare", *files, *words, "-f", "json", "--plot", plot, "--report", page).json
+    assert [report["data"]["name"] for report in facts["reports"]] == [str(file) for file in files]
+    assert {standing["method"] for standing in facts["ranks"]} == {"approximate", "linear"}
+    assert sum(standing["wins"] for standing in facts["ranks"]) == 2
+    assert plot.read_text().startswith("<?xml")
+    assert "Ranks over 2 tables" in page.read_text()
+    one = succeed("compare", files[0], *words, "-f", "json").json
+    assert one["rows"][0]["error"] == facts["reports"][0]["rows"][0]["error"]
+
+
+def test_compare_shows_a_table_for_each_and_their_ranks(sample_data: Path) -> None:
+    words = ("-t", "y", "--method", "linear", "--repeats", "1", "--threads", "2", "-v")
+    outcome = succeed("compare", sample_data / "linear.csv", sample_data / "network.csv", *words)
+    assert outcome.stdout.count("linear is best") == 2
+    assert outcome.stdout.count("on 2 threads") == 2
+    assert "Ranks over 2 tables" in outcome.stdout
+    assert "log: table 2 of 2" in outcome.stderr
+
+
+def test_a_quoted_glob_is_one_table(sample_data: Path, tmp_path: Path) -> None:
+    lines = (sample_data / "linear.csv").read_text().splitlines()
+    for number, part in enumerate((lines[1:151], lines[151:])):
+        (tmp_path / f"part{number}.csv").write_text("\n".join([lines[0], *part]) + "\n")
+    words = ("-t", "y", "--method", "linear", "--repeats", "1", "-f", "json")
+    together = succeed("compare", tmp_path / "part*.csv", *words).json
+    whole = succeed("compare", sample_data / "linear.csv", *words).json
+    assert together["data"]["rows"] == 300
+    assert together["rows"][0]["error"] == pytest.approx(whole["rows"][0]["error"], rel=1e-12)
+    parts = (tmp_path / "part0.csv", tmp_path / "part1.csv")
+    assert succeed("fit", *parts, "-t", "y", "--variant", "approximate", "-f", "json").json["rows"] == 300
+
+
+def test_every_header_is_read_before_the_first_table_is_fitted(
+    sample_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("enrelm_cli.pipeline.compare", _not_yet)
+    outcome = run("compare", sample_data / "linear.csv", sample_data / "houses.csv", "-t", "y")
+    assert outcome.code == 3
+    assert "houses.csv" in outcome.stderr
+    assert run("compare", "-", "-", "-t", "y").code == 2
+
+
+# --------------------------------------------------------------------------------------------------- before fitting
+
+
+def _not_yet(*_: object) -> None:
+    raise AssertionError("it began to fit")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("fit", "-o", "{tmp}/missing/m.joblib"), "there is no folder"),
+        (("fit", "-o", "{tmp}"), "it is a folder"),
+        (("curve", "--plot", "{tmp}/c.gif"), ".png, .svg or .pdf"),
+        (("curve", "--report", "{tmp}/missing/c.html"), "there is no folder"),
+        (("compare", "--plot", "{tmp}/missing/c.png"), "there is no folder"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_known_before_anything_is_fitted(
+    words: tuple[str, ...], message: str, sample_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("fit", "curve", "compare"):
+        monkeypatch.setattr(f"enrelm_cli.pipeline.{name}", _not_yet)
+    command, *rest = (word.format(tmp=tmp_path) for word in words)
+    outcome = run(command, sample_data / "linear.csv", "-t", "y", *rest)
+    assert outcome.code == 2
+    assert message in outcome.stderr
+
+
+def test_a_folder_without_permission_is_known_before_fitting(
+    sample_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Not by chmod: root may write anywhere.
+    monkeypatch.setattr("enrelm_cli.files.os.access", lambda path, mode: False)
+    outcome = run("fit", sample_data / "linear.csv", "-t", "y", "-o", tmp_path / "m.joblib")
+    assert outcome.code == 2
+    assert "permission" in outcome.stderr
+
+
+# --------------------------------------------------------------------------------------------------- the next command
+
+
+def test_the_curve_tells_the_fit_that_uses_it_with_every_option_of_its_own(sample_data: Path, tmp_path: Path) -> None:
+    table = tmp_path / "my houses.csv"
+    table.write_bytes((sample_data / "houses.csv").read_bytes())
+    given = shlex.split("--drop house_id --drop listed --categorical zone --no-tune --seed 7 --max-neurons 9")
+    own = shlex.split("--variant all --with-elm --realizations 2 -f json")
+    facts = succeed("curve", table, "-t", "price", *given, *own).json
+    command = shlex.split(facts["settings"]["fit_command"])
+    assert command[:3] == ["enrelm", "fit", str(table)]
+    for flag, value in (("--drop", "listed"), ("--categorical", "zone"), ("--seed", "7"), ("--max-neurons", "9")):
+        assert (flag, value) in pairwise(command)
+    assert "--no-tune" in command
+    assert "--with-elm" not in command
+    assert "--realizations" not in command
+    assert "--validation-size" not in command
+    fitted = succeed(*command[1:-1], tmp_path / "m.joblib", "-f", "json").json
+    best = min((curve["choices"]["best"]["validation_error"], curve["variant"]) for curve in facts["curves"])
+    assert (fitted["validation_error"], fitted["variant"]) == best
+
+
+def test_a_model_on_stdout_leaves_it_to_the_model(sample_data: Path, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "enrelm_cli", "fit", str(sample_data / "linear.csv"), "-t", "y"]
+    done = subprocess.run([*words, "--variant", "approximate", "-o", "-"], capture_output=True, check=True)
+    path = tmp_path / "m.joblib"
+    path.write_bytes(done.stdout)
+    assert b"validation error" in done.stderr
+    assert succeed("info", path, "-f", "json").json["variant"] == "approximate"
+
+
+def test_a_file_of_predictions_is_told_of_unless_quiet(model: Path, sample_data: Path, tmp_path: Path) -> None:
+    words = ("predict", model, sample_data / "friedman_new.csv", "-o", tmp_path / "out.csv")
+    assert "out.csv, 40 rows" in succeed(*words).stderr
+    assert succeed(*words, "-q").stderr == ""
+
+
+# --------------------------------------------------------------------------------------------------- help and errors
+
+
+def test_a_misspelt_command_suggests_the_right_one() -> None:
+    outcome = run("comapre")
+    assert outcome.code == 2
+    assert "compare" in outcome.stderr
+
+
+def test_a_bug_is_one_line_and_a_traceback_only_on_request(sample_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("enrelm_cli.pipeline.fit", _not_yet)
+    words = ("fit", sample_data / "linear.csv", "-t", "y")
+    outcome = run(*words)
+    assert outcome.code == 1
+    assert "a bug in enrelm" in outcome.stderr
+    assert "--debug" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    outcome = run(*words, "--debug")
+    assert outcome.code == 1
+    assert "Traceback" in outcome.stderr

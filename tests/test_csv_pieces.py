@@ -67,7 +67,7 @@ def slow_records(text: bytes) -> tuple[list[tuple[int, int, int]], bool]:
     return found, quoted
 
 
-@settings(max_examples=500)
+@settings(max_examples=300)
 @given(awkward)
 def test_records_and_cells_equal_those_of_the_literal_state_machine(text: bytes) -> None:
     rows = records(text, ",")

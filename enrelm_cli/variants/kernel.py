@@ -24,8 +24,12 @@ from enrelm_cli.kernel import Array
 from enrelm_cli.network import Network
 from enrelm_cli.training import Training, cut
 
-# alpha as a share of the largest eigenvalue: below the first nothing is left to filter, above the last nothing remains.
-_GRID = np.logspace(-11.0, 1.0, 49)
+# The kernel is at most 1, so alpha compares noise with signal. Less than this trusts the target to its last digit,
+# which
+# on a few hundred heavy-tailed rows extrapolates wildly (machine_cpu: mean error of ten splits 0.58 without, 0.49
+# with).
+_LEAST = 1e-5
+_POINTS = 45
 # What rounding leaves of a row's share outside the span of U where it has none.
 _ROUNDING = 1e-12
 
@@ -65,7 +69,7 @@ class LeftOut:
 
 def grid(basis: EigenBasis) -> Array:
     """The alphas that are tried."""
-    alphas: Array = _GRID * basis.values[0]
+    alphas: Array = np.geomspace(_LEAST, max(10.0 * float(basis.values[0]), 1.0), _POINTS)
     return alphas
 
 

@@ -1,0 +1,120 @@
+"""One fit of each variant from disk, read again in each pass: time, memory and the rows a second of every pass.
+
+Friedman's rows with every digit of a double (about 2 GB at 10 million rows). `--memory` is set so low that the table is
+streamed at every size. Peak memory is the process's largest resident set (wait4). The Gram pass is compared with the
+float64 matrix-product peak of the same cores: its product is symmetric, so it needs rows x m^2 operations; a library
+without symmetric products would spend twice that.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import resource
+import sys
+
+from benchmarks import data
+from benchmarks.measuring import Child, Plan, child, enrelm
+from benchmarks.outcome import Goal, Outcome, Table
+
+VARIANTS = ("approximate", "incremental", "kernel")
+PASS = re.compile(r"^pass \d+, (.+): ([\d,]+) rows?, ([\d,]+) rows/s$", re.MULTILINE)
+PEAK = "from benchmarks.measuring import gemm_peak; print(gemm_peak())"
+IN_MEMORY = """
+import sys, time
+from enrelm_cli.kernel import ArcsineKernel
+from enrelm_cli.landmarks import choose
+from enrelm_cli.phase_one import gram_of
+from enrelm_cli.split import Everything
+from enrelm_cli.synthetic import friedman
+from enrelm_cli.training import rows_of_arrays, training
+table = friedman(int(sys.argv[1]), noise=0.5)
+data = training(rows_of_arrays(table.X, table.y), Everything())
+marks = choose(data.sample(), data.T, int(sys.argv[2]))
+best = 1e9
+for _ in range(3):
+    start = time.perf_counter()
+    gram_of(data, ArcsineKernel(), marks)
+    best = min(best, time.perf_counter() - start)
+print(best)
+"""
+
+
+def run(plan: Plan) -> Outcome:
+    outcome = Outcome(remarks=[str(__doc__).split("\n\n", 1)[1].replace("\n", " ").strip()])
+    sizes = (5_000, 20_000) if plan.quick else (100_000, 1_000_000, 10_000_000)
+    peak = float(child([sys.executable, "-c", PEAK], plan.folder).out)
+    fits = Table("One fit from disk", {"rows": "n", "variant": "text", "seconds": "s", "CPU": "s", "peak memory": "B"})
+    fits.columns |= {"exponent since the size before": "e", "error": "e", "neurons": "n", "landmarks": "n"}
+    passes = Table("Rows a second of each pass", {"variant": "text", "pass": "text"})
+    passes.columns |= {f"{rows:,} rows": "n" for rows in sizes}
+    gram = Table("The Gram pass against the matrix-product peak", {"rows": "n", "variant": "text", "landmarks": "n"})
+    gram.columns |= {"rows/s": "n", "share of the peak (symmetric count)": "%", "share (general count)": "%"}
+    seconds: dict[tuple[str, int], float] = {}
+    rates: dict[tuple[str, str], dict[int, int]] = {}
+    largest = 0
+    for rows in sizes:
+        path = data.friedman_file(rows, plan.folder / "scale.csv", None)
+        memory = "1G" if rows >= 10**7 else f"{max(path.stat().st_size // 10**6, 1)}M"
+        for variant in VARIANTS:
+            words = ("-t", "y", "--variant", variant, "--memory", memory, "-v", "-f", "json")
+            done = child(enrelm("fit", path, *words, "-o", plan.folder / f"{variant}.joblib"), plan.folder)
+            facts = json.loads(done.out)
+            seconds[variant, rows], largest = done.seconds, max(largest, done.peak)
+            before = sizes[sizes.index(rows) - 1] if rows != sizes[0] else None
+            exponent = None if before is None else _exponent(seconds, variant, before, rows)
+            cells = (facts["validation_error"], facts["neurons"], int(facts["facts"]["landmarks"]))
+            fits.add(rows, variant, done.seconds, done.cpu, done.peak, exponent, *cells)
+            outcome.points.append({"rows": rows, "method": f"{variant}, from disk", "seconds": done.seconds})
+            for label, rate in _rates(done).items():
+                rates.setdefault((variant, label), {})[rows] = rate
+            if "Gram matrix" in _rates(done):
+                _share(gram, rows, variant, cells[2], _rates(done)["Gram matrix"], peak)
+    in_memory, m = (20_000, 500) if plan.quick else (200_000, 1000)
+    took = float(child([sys.executable, "-c", IN_MEMORY, str(in_memory), str(m)], plan.folder).out)
+    _share(gram, in_memory, "in memory, no reading", m, round(in_memory / took), peak)
+    for (variant, label), by_rows in rates.items():
+        passes.add(variant, label, *(by_rows.get(rows) for rows in sizes))
+    outcome.tables += [fits, passes, gram, _predict(plan, outcome)]
+    for variant in VARIANTS:
+        exponent = _exponent(seconds, variant, sizes[0], sizes[-1])
+        what = f"{variant}: exponent of time from {sizes[0]:,} to {sizes[-1]:,} rows"
+        outcome.goals.append(Goal(what, exponent, 1.1, at_least=False, unit=""))
+    outcome.goals.append(Goal(f"fit of {sizes[-1]:,} rows: peak memory", largest / 1e9, 2.0, False, " GB"))
+    best = max(row[4] for row in gram.rows)
+    outcome.goals.append(Goal("Gram pass: largest share of the matrix-product peak", 100 * best, 60.0, True, " %"))
+    floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    outcome.remarks.append(f"Peaks below {floor:.0f} MB would be those of the process that started the children.")
+    outcome.remarks.append(f"The measured matrix-product peak of these cores: {peak / 1e9:.0f} GFlop/s.")
+    return outcome
+
+
+def _rates(done: Child) -> dict[str, int]:
+    """Rows a second by pass; the slowest where a label occurs more than once."""
+    rates: dict[str, int] = {}
+    for label, _, rate in PASS.findall(done.err):
+        rates[label] = min(rates.get(label, 10**12), int(rate.replace(",", "")))
+    return rates
+
+
+def _exponent(seconds: dict[tuple[str, int], float], variant: str, few: int, many: int) -> float:
+    return math.log(seconds[variant, many] / seconds[variant, few]) / math.log(many / few)
+
+
+def _share(table: Table, rows: int, variant: str, m: int, rate: int, peak: float) -> None:
+    table.add(rows, variant, m, rate, rate * m * m / peak, 2 * rate * m * m / peak)
+
+
+def _predict(plan: Plan, outcome: Outcome) -> Table:
+    rows = 50_000 if plan.quick else 5_000_000
+    path = data.friedman_file(rows, plan.folder / "scale.csv")
+    table = Table("predict from disk to disk", {"rows": "n", "variant": "text", "seconds": "s", "peak memory": "B"})
+    worst = 0
+    for variant in VARIANTS:
+        words = ("-o", plan.folder / "out.csv", "-q")
+        done = child(enrelm("predict", plan.folder / f"{variant}.joblib", path, *words), plan.folder)
+        table.add(rows, variant, done.seconds, done.peak)
+        worst = max(worst, done.peak)
+    outcome.goals.append(Goal(f"predict of {rows:,} rows: peak memory", worst / 1e6, 500.0, False, " MB"))
+    return table

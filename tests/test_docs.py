@@ -1,0 +1,111 @@
+"""What README, help and docs tell to type works, and docs/commands.md says what --help says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import typer
+
+from enrelm_cli.cli import app
+from tests.cli_runner import succeed
+from tests.shell import ROOT, Shell, commands, needs
+
+PAGES = ("README.md", "docs/commands.md", "examples/README.md")
+GROUP: Any = typer.main.get_command(app)
+
+
+def told() -> list[str]:
+    """Every command of the pages, once, in the order in which a reader meets them."""
+    found = [command for page in PAGES for command in commands((ROOT / page).read_text(encoding="utf-8"))]
+    return list(dict.fromkeys(re.sub(r"\s+#(?!\s*needs).*$", "", command) for command in found))
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    return Shell(tmp_path_factory.mktemp("reader"), rows=60)
+
+
+@pytest.mark.parametrize("command", told())
+def test_a_command_of_the_pages_runs(command: str, shell: Shell) -> None:
+    wanted = needs(command)
+    if wanted is not None and importlib.util.find_spec(wanted.split()[0]) is None:
+        pytest.skip(f"needs {wanted}")
+    shell.succeed(command)
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_run_on_the_whole_tables(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    for command in commands((ROOT / "README.md").read_text(encoding="utf-8")):
+        if needs(command) is None:
+            shell.succeed(command)
+
+
+def test_commands_are_found_in_shell_blocks_only() -> None:
+    page = (
+        "`enrelm not this`\n\n```sh\n# enrelm nor this\n$ enrelm fit a.csv \\\n    -t y  # why\nmake test\n"
+        "A=1 B='x y' enrelm info m\n"
+        "enrelm fit b.csv  # needs dask\n```\n```json\nenrelm nor that\n```\n```sh\nexamples/sweep.sh x\n```\n"
+    )
+    found = commands(page)
+    assert [re.sub(" +", " ", command) for command in found] == [
+        "enrelm fit a.csv -t y # why",
+        "A=1 B='x y' enrelm info m",
+        "enrelm fit b.csv # needs dask",
+        "examples/sweep.sh x",
+    ]
+    assert [needs(command) for command in found] == [None, None, "dask", None]
+
+
+@pytest.mark.parametrize("name", GROUP.commands)
+def test_help_begins_with_two_examples_that_the_docs_have_too(name: str) -> None:
+    shown = succeed(name, "--help").stdout
+    before_options = shown[: shown.index("╭")]
+    lines = [line.strip() for line in before_options.splitlines() if line.strip().startswith("enrelm ")]
+    assert len(lines) == 2
+    assert set(lines) <= set(told())
+
+
+@pytest.mark.parametrize("name", GROUP.commands)
+def test_no_example_is_too_wide_for_80_columns(name: str) -> None:
+    examples = re.findall(r"enrelm [^\[\n]*", GROUP.commands[name].help)
+    assert max(len(line) for line in examples) <= 78
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_commands", ROOT / "docs" / "make_commands.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_commands_is_up_to_date() -> None:
+    made = generator()
+    assert made.PAGE.read_text(encoding="utf-8") == made.page(), "run: python docs/make_commands.py"
+
+
+def test_every_option_of_every_command_is_in_the_page_and_has_help_and_a_panel() -> None:
+    sections = re.split(r"^## enrelm ", (ROOT / "docs" / "commands.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    of = {section.split("\n", 1)[0]: section for section in sections[1:]}
+    assert of.keys() == GROUP.commands.keys()
+    for name, command in GROUP.commands.items():
+        for option in command.params:
+            assert option.help, (name, option.name)
+            if option.opts[0].startswith("-"):
+                assert option.rich_help_panel, (name, option.name)
+                assert all(re.search(rf"`{flag}[ `]", of[name]) for flag in (*option.opts, *option.secondary_opts))
+
+
+def test_the_exit_codes_are_in_the_help_and_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = succeed("--help").stdout
+    for code in (0, 1, 2, 3, 4, 5, 130, 143):
+        assert re.search(rf"^ +{code}  \w", shown, re.MULTILINE), code
+        assert re.search(rf"^\|.*\b{code}\b.*\|", readme, re.MULTILINE), code
