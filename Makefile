@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO := .enrelm-demo
+# Two processes share the tests, so BLAS keeps to one thread in each.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 DATA ?= ../shared/data
 
 .PHONY: demo test test-all test-dask test-onnx test-nngp bench reproduce clean
@@ -31,11 +33,11 @@ test: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict enrelm_cli
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 # Everything, with the tests that take minutes.
 test-all: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --slow
+	$(PYTEST) --slow
 
 # The extras have virtual environments of their own: `nngp` alone pulls in TensorFlow.
 $(VENV)-%/.installed: pyproject.toml

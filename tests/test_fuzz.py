@@ -1,0 +1,254 @@
+"""Fuzzing of the two readers of strangers' bytes, tables and models: a seeded mutator over a small corpus.
+
+Whatever the bytes are, a reader ends with rows or with a UserError; anything else is a bug. `ENRELM_FUZZ_SECONDS` is
+how long each run of the slow suite takes (60), `ENRELM_FUZZ_SEED` where it starts (the default is fixed). A failing
+input is kept in a file that the message names; a small form of it belongs into FOUND_IN_TABLES or FOUND_IN_MODELS.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import random
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from enrelm_cli import artifact
+from enrelm_cli.encoding import build_encoding, open_for_predict, survey
+from enrelm_cli.errors import ModelFileError, UserError
+from enrelm_cli.folds import LocalEngine
+from enrelm_cli.model import Model
+from enrelm_cli.table import ReadOptions, Roles, load, open_table
+from tests.cli_runner import succeed
+
+SECONDS = float(os.environ.get("ENRELM_FUZZ_SECONDS", "60"))
+SEED = int(os.environ.get("ENRELM_FUZZ_SEED", "8"))
+
+# ------------------------------------------------------------------------------------------------- mutations
+
+TOKENS = (
+    b",", b"\n", b"\r\n", b"\r", b'"', b'""', b";", b"\t", b"\0", b"\xef\xbb\xbf", b"\xff", b"\xc3", b"NA", b"nan",
+    b"inf", b"-", b"1e999", b"1e-999", b"0x1p3", b"99999999999999999999", b"-0", b"2024-02-30", b"true", b" ", b"y", b"a",
+    b"\xe2\x80\xa8", b"1_000", b"1,5", b"\x1f\x8b", b"PAR1", b"=1+1", b"'", b"#", b"\\", b"\x80\x04\x95", b".", b"..",
+)  # fmt: skip
+
+
+def mutated(data: bytes, random_: random.Random, corpus: list[bytes]) -> bytes:
+    """One to eight small changes."""
+    found = bytearray(data)
+    for _ in range(random_.choice((1, 1, 1, 2, 3, 8))):
+        at = random_.randrange(len(found) + 1)
+        kind = random_.randrange(8)
+        if kind == 0 and found:
+            found[at % len(found)] ^= 1 << random_.randrange(8)
+        elif kind == 1:
+            del found[at : at + random_.choice((1, 2, 10, 1000))]
+        elif kind == 2:
+            found[at:at] = random_.choice(TOKENS)
+        elif kind == 3:
+            found[at : at + 1] = random_.choice(TOKENS)
+        elif kind == 4:
+            part = found[at : at + random_.choice((1, 5, 50))]
+            found[at:at] = part * random_.choice((1, 2, 20))
+        elif kind == 5:
+            other = random_.choice(corpus)
+            start = random_.randrange(len(other) + 1)
+            found[at:at] = other[start : start + 40]
+        elif kind == 6:
+            del found[at:]
+        else:
+            found[at : at + 4] = random_.randbytes(random_.choice((1, 2, 4, 8)))
+    return bytes(found)
+
+
+def fuzz(corpus: list[bytes], check: Callable[[bytes], str], seconds: float, most: int | None = None) -> dict[str, int]:
+    """Mutate until the time is up; how often each outcome came."""
+    random_ = random.Random(SEED)
+    outcomes: dict[str, int] = {}
+    end = time.monotonic() + seconds
+    count = 0
+    while time.monotonic() < end and (most is None or count < most):
+        data = mutated(random_.choice(corpus), random_, corpus)
+        try:
+            outcome = check(data)
+        except Exception as bug:
+            path = Path(tempfile.mkdtemp(prefix="enrelm-fuzz-")) / "input"
+            path.write_bytes(data)
+            raise AssertionError(f"{type(bug).__name__}: {bug}; the input is {path}") from bug
+        outcomes[outcome] = outcomes.get(outcome, 0) + 1
+        count += 1
+    return outcomes
+
+
+def refused(problem: UserError, reason: str = "", outcome: str = "refused") -> str:
+    assert problem.problem
+    assert reason in problem.problem, problem.problem
+    return outcome
+
+
+# ------------------------------------------------------------------------------------------------- tables
+
+
+def table_corpus() -> list[bytes]:
+    plain = b"a,b,c,y\n" + b"".join(
+        b"%d,%.2f,%s,%.3f\n" % (i, i / 7, b"uvw"[i % 3 : i % 3 + 1], i**0.5) for i in range(12)
+    )
+    quoted = b'a,"b ""x""",c,y\r\n' + b'1,"2\r\n3",u,4\r\n' * 3 + b'5,"6,7",v,8\r\n' * 3
+    missing = b"a,b,c,y\n,NA,u,1\n2,,?,2\n3,null,w,\n4,1,,4\n5,2,u,5\n"
+    dates = b"a;b;y\n2024-01-31;true;1,5\n2024-02-28 12:00;false;2,5\n2024-03-01;true;3,5\n2024-03-02;false;1,0\n"
+    arrow = pa.table({"a": [1, 2, 3, 4], "c": ["u", "v", None, "u"], "y": [0.5, 1.5, None, 3.0]})
+    sink = io.BytesIO()
+    pq.write_table(arrow, sink)
+    return [plain, quoted, missing, dates, plain.replace(b",", b"\t"), gzip.compress(plain, mtime=0), sink.getvalue()]
+
+
+def read_table(folder: Path, data: bytes) -> str:
+    """Through the whole of fit's reading, and then of predict's with --append."""
+    path = folder / "data.csv"
+    path.write_bytes(data)
+    engine, roles = LocalEngine(1), Roles("y")
+    options = ReadOptions(block_bytes=64, batch_rows=5)
+    try:
+        table = load(open_table([str(path)], options, roles), roles, engine, in_memory=True)
+        known = survey(table, roles, engine)
+        encoding = build_encoding(known, roles, "fill", lambda keys: np.ones(len(keys), bool))
+        rows = [encoding.chunk(batch) for piece in table.pieces for batch in piece]
+        assert all(np.isfinite(chunk.X).all() and np.isfinite(chunk.y).all() for chunk in rows)
+        assert sum(chunk.rows for chunk in rows) == known.rows
+    except UserError as problem:
+        return refused(problem)
+    try:
+        opened = open_for_predict([str(path)], options, encoding, raw=True, with_target=True)
+        again = [encoding.chunk_for_predict(batch)[0] for piece in opened for batch in piece]
+    except UserError as problem:
+        # Raw rows are the stricter reading; nothing else may differ.
+        return refused(problem, "byte by byte", "read, not appended to")
+    assert sum(chunk.rows for chunk in again) == known.rows + known.without_target
+    return "read"
+
+
+# Small forms of what the fuzzer found, and what each one was.
+FOUND_IN_TABLES: dict[str, bytes] = {}
+
+
+@pytest.mark.parametrize("name", FOUND_IN_TABLES)
+def test_a_table_that_the_fuzzer_found_is_read_or_refused(tmp_path: Path, name: str) -> None:
+    assert read_table(tmp_path, FOUND_IN_TABLES[name]) in ("read", "refused", "read, not appended to")
+
+
+def test_mutated_tables_are_read_or_refused(tmp_path: Path) -> None:
+    outcomes = fuzz(table_corpus(), lambda data: read_table(tmp_path, data), 3.0, most=300)
+    assert len(outcomes) >= 2
+
+
+@pytest.mark.slow
+def test_many_mutated_tables_are_read_or_refused(tmp_path: Path) -> None:
+    outcomes = fuzz(table_corpus(), lambda data: read_table(tmp_path, data), SECONDS)
+    print(f"tables: {sum(outcomes.values())} inputs: {outcomes}")
+    assert min(outcomes["read"], outcomes["refused"]) > 100
+
+
+# ------------------------------------------------------------------------------------------------- models
+
+
+@pytest.fixture(scope="module")
+def model_corpus(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    folder = tmp_path_factory.mktemp("models")
+    data = folder / "data.csv"
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.3f},{'uv'[i % 2]},{np.sin(a):.4f}" for i, a in enumerate(rng.standard_normal(24))]
+    data.write_text("\n".join(["a,c,y", *lines]) + "\n")
+    corpus = []
+    for variant in ("approximate", "kernel"):
+        succeed("fit", data, "-t", "y", "--variant", variant, "--no-tune", "-o", folder / "m.joblib")
+        corpus.append((folder / "m.joblib").read_bytes())
+    return corpus
+
+
+def read_model(folder: Path, data: bytes) -> str:
+    path = folder / "model.joblib"
+    path.write_bytes(data)
+    try:
+        model = Model.from_document(artifact.load(str(path), limit=1 << 26))
+    except ModelFileError as problem:
+        return refused(problem)
+    assert np.isfinite(model.predict(np.zeros((2, len(model.encoding.inputs))))).all()
+    return "read"
+
+
+def read_document(folder: Path, data: bytes) -> str:
+    """Past the checksums, which refuse nearly everything: the bytes decide what a document holds."""
+    original = artifact.load(str(folder / "whole.joblib"))
+    random_ = random.Random(data)
+    document = _scrambled(original, random_, 0.02)
+    try:
+        model = Model.from_document(document)
+    except ModelFileError:
+        return "refused"
+    try:
+        assert np.isfinite(model.predict(np.zeros((2, len(model.encoding.inputs))))).all()
+    except UserError:
+        return "refused at predict"
+    return "read"
+
+
+def _scrambled(value: object, random_: random.Random, share: float) -> object:
+    """Some of a document's values exchanged for others."""
+    if random_.random() < share:
+        return random_.choice(
+            (None, True, -1, 0, 7, 2**70, 1e308, -1e308, 5e-324, float("nan"), float("inf"), "", "x", [], {}, [[]],
+             np.zeros(0), np.ones(3), np.ones((2, 2)), np.full((24, 3), 1e200), np.arange(4), np.array(True))
+        )  # fmt: skip
+    if isinstance(value, dict):
+        items = [(key, _scrambled(item, random_, share)) for key, item in value.items()]
+        return dict(item for item in items if random_.random() >= share / 4)
+    if isinstance(value, list):
+        return [_scrambled(item, random_, share) for item in value]
+    if isinstance(value, np.ndarray) and value.size and random_.random() < share:
+        changed = value.copy()
+        changed.flat[random_.randrange(value.size)] = random_.choice((0, -1, 10**6))
+        return changed
+    return value
+
+
+FOUND_IN_MODELS: dict[str, bytes] = {}
+
+
+@pytest.mark.parametrize("name", FOUND_IN_MODELS)
+def test_a_model_that_the_fuzzer_found_is_refused(tmp_path: Path, name: str) -> None:
+    assert read_model(tmp_path, FOUND_IN_MODELS[name]) == "refused"
+
+
+def test_mutated_models_are_read_or_refused(tmp_path: Path, model_corpus: list[bytes]) -> None:
+    outcomes = fuzz(model_corpus, lambda data: read_model(tmp_path, data), 2.0, most=400)
+    assert outcomes["refused"] > 10
+
+
+def test_scrambled_documents_are_read_or_refused(tmp_path: Path, model_corpus: list[bytes]) -> None:
+    (tmp_path / "whole.joblib").write_bytes(model_corpus[-1])
+    outcomes = fuzz(model_corpus, lambda data: read_document(tmp_path, data), 2.0, most=150)
+    assert len(outcomes) >= 2
+
+
+@pytest.mark.slow
+def test_many_mutated_models_are_read_or_refused(tmp_path: Path, model_corpus: list[bytes]) -> None:
+    outcomes = fuzz(model_corpus, lambda data: read_model(tmp_path, data), SECONDS)
+    print(f"models: {sum(outcomes.values())} inputs: {outcomes}")
+    assert outcomes["refused"] > 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", [0, 1], ids=["hidden layer", "kernel"])
+def test_many_scrambled_documents_are_read_or_refused(tmp_path: Path, model_corpus: list[bytes], which: int) -> None:
+    (tmp_path / "whole.joblib").write_bytes(model_corpus[which])
+    outcomes = fuzz(model_corpus, lambda data: read_document(tmp_path, data), SECONDS / 2)
+    print(f"documents: {sum(outcomes.values())} inputs: {outcomes}")
+    assert min(outcomes["read"], outcomes["refused"]) > 50
