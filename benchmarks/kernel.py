@@ -85,7 +85,9 @@ def _contest(
         outcome.remarks.append(
             f"{NYSTROEM} at {rows:,} rows: one gamma was timed, the one chosen a size before, and multiplied by 12."
         )
-    runs = alternately({name: (lambda fit=fit: fit(X, y)) for name, fit in contest.items()}, repeats, warm=repeats > 1 and rows <= 2000)
+    runs = alternately(
+        {name: (lambda fit=fit: fit(X, y)) for name, fit in contest.items()}, repeats, warm=repeats > 1 and rows <= 2000
+    )
     judged: dict[str, tuple[Runs, float, float]] = {}
     for name, mine in runs.items():
         mine.times = times.get(name, 1.0)

@@ -47,9 +47,9 @@ class Runs:
         return median(self.cpu) * self.times
 
     @property
-    def spread(self) -> float:
-        """(slowest - fastest) / median."""
-        return (max(self.seconds) - min(self.seconds)) / median(self.seconds)
+    def spread(self) -> float | None:
+        """(slowest - fastest) / median; None of a single run."""
+        return (max(self.seconds) - min(self.seconds)) / median(self.seconds) if len(self.seconds) > 1 else None
 
 
 def alternately(

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass
 class Table:
-    """Rows under columns; a column's kind says how its numbers are written: s, x, n, e(rror), B, % or text."""
+    """Rows under columns; a column's kind says how its numbers are written: s, x, n, e(rror), g(ap), B, % or text."""
 
     title: str
     columns: dict[str, str]

@@ -109,6 +109,8 @@ def _number(value: Any, kind: str) -> str:
         return f"{value / 1e9:.2f} GB" if value >= 1e9 else f"{value / 1e6:.0f} MB"
     if kind == "%":
         return f"{100 * value:.0f} %"
+    if kind == "g":
+        return f"{value:.0e}"
     if kind == "e":
         return f"{value:.4f}"
     digits = f"{value:.3g}" if value < 1000 else f"{value:,.0f}"

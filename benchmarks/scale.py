@@ -44,7 +44,7 @@ print(best)
 def run(plan: Plan) -> Outcome:
     outcome = Outcome(remarks=[str(__doc__).split("\n\n", 1)[1].replace("\n", " ").strip()])
     sizes = (5_000, 20_000) if plan.quick else (100_000, 1_000_000, 10_000_000)
-    peak = float(child([sys.executable, "-c", PEAK], plan.folder).out)
+    peaks = [float(child([sys.executable, "-c", PEAK], plan.folder).out)]
     fits = Table("One fit from disk", {"rows": "n", "variant": "text", "seconds": "s", "CPU": "s", "peak memory": "B"})
     fits.columns |= {"exponent since the size before": "e", "error": "e", "neurons": "n", "landmarks": "n"}
     passes = Table("Rows a second of each pass", {"variant": "text", "pass": "text"})
@@ -53,6 +53,7 @@ def run(plan: Plan) -> Outcome:
     gram.columns |= {"rows/s": "n", "share of the peak (symmetric count)": "%", "share (general count)": "%"}
     seconds: dict[tuple[str, int], float] = {}
     rates: dict[tuple[str, str], dict[int, int]] = {}
+    grams: list[tuple[int, str, int, int]] = []
     largest = 0
     for rows in sizes:
         path = data.friedman_file(rows, plan.folder / "scale.csv", None)
@@ -70,10 +71,14 @@ def run(plan: Plan) -> Outcome:
             for label, rate in _rates(done).items():
                 rates.setdefault((variant, label), {})[rows] = rate
             if "Gram matrix" in _rates(done):
-                _share(gram, rows, variant, cells[2], _rates(done)["Gram matrix"], peak)
+                grams.append((rows, variant, cells[2], _rates(done)["Gram matrix"]))
     in_memory, m = (20_000, 500) if plan.quick else (200_000, 1000)
     took = float(child([sys.executable, "-c", IN_MEMORY, str(in_memory), str(m)], plan.folder).out)
-    _share(gram, in_memory, "in memory, no reading", m, round(in_memory / took), peak)
+    grams.append((in_memory, "in memory, no reading, best of 3", m, round(in_memory / took)))
+    # Before and after, the higher one: a neighbour can only lower it.
+    peak = max(*peaks, float(child([sys.executable, "-c", PEAK], plan.folder).out))
+    for rows, variant, m, rate in grams:
+        gram.add(rows, variant, m, rate, rate * m * m / peak, 2 * rate * m * m / peak)
     for (variant, label), by_rows in rates.items():
         passes.add(variant, label, *(by_rows.get(rows) for rows in sizes))
     outcome.tables += [fits, passes, gram, _predict(plan, outcome)]
@@ -82,8 +87,13 @@ def run(plan: Plan) -> Outcome:
         what = f"{variant}: exponent of time from {sizes[0]:,} to {sizes[-1]:,} rows"
         outcome.goals.append(Goal(what, exponent, 1.1, at_least=False, unit=""))
     outcome.goals.append(Goal(f"fit of {sizes[-1]:,} rows: peak memory", largest / 1e9, 2.0, False, " GB"))
-    best = max(row[4] for row in gram.rows)
-    outcome.goals.append(Goal("Gram pass: largest share of the matrix-product peak", 100 * best, 60.0, True, " %"))
+    # Named beforehand, not the best of the table: the last fit, the largest and from disk.
+    share = next(row[4] for row in gram.rows if row[:2] == [sizes[-1], "kernel"])
+    if max(row[4] for row in gram.rows) > 1.0:
+        outcome.remarks.append("**A share above 100 %: the peak was measured while others used the cores. Run again.**")
+        share = float("nan")
+    what = f"Gram pass of the kernel variant, {sizes[-1]:,} rows from disk: share of the matrix-product peak"
+    outcome.goals.append(Goal(what, 100 * share, 60.0, True, " %"))
     floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     outcome.remarks.append(f"Peaks below {floor:.0f} MB would be those of the process that started the children.")
     outcome.remarks.append(f"The measured matrix-product peak of these cores: {peak / 1e9:.0f} GFlop/s.")
@@ -100,10 +110,6 @@ def _rates(done: Child) -> dict[str, int]:
 
 def _exponent(seconds: dict[tuple[str, int], float], variant: str, few: int, many: int) -> float:
     return math.log(seconds[variant, many] / seconds[variant, few]) / math.log(many / few)
-
-
-def _share(table: Table, rows: int, variant: str, m: int, rate: int, peak: float) -> None:
-    table.add(rows, variant, m, rate, rate * m * m / peak, 2 * rate * m * m / peak)
 
 
 def _predict(plan: Plan, outcome: Outcome) -> Table:

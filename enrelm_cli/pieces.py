@@ -138,11 +138,21 @@ class ParquetGroup:
 
 
 def _group_batches(source: ParquetSource, group: int, names: list[str], rows: int) -> Iterator[Any]:
+    found = 0
     try:
-        yield from source.file().iter_batches(batch_size=rows, row_groups=[group], columns=names, use_threads=False)
-    except (pa.ArrowInvalid, OSError) as error:
+        for batch in source.file().iter_batches(batch_size=rows, row_groups=[group], columns=names, use_threads=False):
+            # Arrow takes the file's word for what its texts are; what follows takes Arrow's.
+            batch.validate(full=True)
+            found += batch.num_rows
+            yield batch
+    except (pa.ArrowException, OSError) as error:
         problem = f"{source.label}: row group {group + 1} cannot be read ({error})"
         raise DataError(problem, "the file is damaged: copy or write it again") from error
+    if found != source.groups[group]:
+        raise DataError(
+            f"{source.label}: row group {group + 1} has {found:,} rows where the file says {source.groups[group]:,}",
+            "the file is damaged: copy or write it again",
+        )
 
 
 # ------------------------------------------------------------------------------------------------ in memory

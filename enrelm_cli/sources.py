@@ -223,7 +223,7 @@ def _parquet_file(content: Content, label: str) -> Any:
             return pq.ParquetFile(pa.BufferReader(content.data))
         assert isinstance(content, File)
         return pq.ParquetFile(content.path)
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise DataError(
             f"{label}: not a whole Parquet file",
             "it may be cut short: copy or write it again",

@@ -7,12 +7,14 @@ input is kept in a file that the message names; a small form of it belongs into 
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import os
 import random
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,8 +38,8 @@ SEED = int(os.environ.get("ENRELM_FUZZ_SEED", "8"))
 
 TOKENS = (
     b",", b"\n", b"\r\n", b"\r", b'"', b'""', b";", b"\t", b"\0", b"\xef\xbb\xbf", b"\xff", b"\xc3", b"NA", b"nan",
-    b"inf", b"-", b"1e999", b"1e-999", b"0x1p3", b"99999999999999999999", b"-0", b"2024-02-30", b"true", b" ", b"y", b"a",
-    b"\xe2\x80\xa8", b"1_000", b"1,5", b"\x1f\x8b", b"PAR1", b"=1+1", b"'", b"#", b"\\", b"\x80\x04\x95", b".", b"..",
+    b"inf", b"-", b"1e999", b"1e-999", b"0x1p3", b"99999999999999999999", b"-0", b"2024-02-30", b"true", b" ", b"y",
+    b"\xe2\x80\xa8", b"1_000", b"1,5", b"\x1f\x8b", b"PAR1", b"=1+1", b"'", b"#", b"\\", b"\x80\x04\x95", b"a",
 )  # fmt: skip
 
 
@@ -135,8 +137,40 @@ def read_table(folder: Path, data: bytes) -> str:
     return "read"
 
 
-# Small forms of what the fuzzer found, and what each one was.
-FOUND_IN_TABLES: dict[str, bytes] = {}
+def _unpacked(text: bytes) -> bytes:
+    return zlib.decompress(base64.b85decode(text))
+
+
+# Small forms of what the fuzzer found. Each of these ended in a traceback.
+FOUND_IN_TABLES: dict[str, bytes] = {
+    "a Parquet file whose integers have more than 64 bits": _unpacked(
+        b"c-oayL2DC16n-<i-EPtx(&7xeu!kJdB|=(Tp`}VBdAp`DxYlkiBJ>hMhz7JVF^Pp9{Usg*!M~taJ@^}>2SM=Q!Gn18&FrQLG?zY>"
+        b"c`t9i`Mz)7ZjQ0FD@;)n2a&J^YycEY1{nrCvswcKk}%UOK->^cnUHy53CnZr*^Xngw31L-(p_JtC0pdQ+Kd}NfJBKZqNGH#MFkwI"
+        b"WkMnwLe53@d5KLNHr5oGf}$|in8E4jjwnZjQ49{i3NtUNE2|~=SJj&C2med|-OuwYrV~qcZB|`WB`+=ME|@mfxKSk2ZnOuEHR?R;"
+        b"zGw@J8k^i<Z4fz?JDU)BYD`)6>kOprdTzxBkIwCZm3Ij$xU}VOCVw&i#J8_ELAR{NCAfMIc}kU=mg|GEt2A;mjgHnhmv5Q>p8J2;"
+        b";smcyNXsP>ZlxsI8OfO@`OfI^KO6pEe!aOZwW?L*S5w-)Ex(!IdQJ{ot;bL9CIfXo@>?qI^pGOPBpxD8G3enTVh=;Tg+YM$NEIPs"
+        b"Q#a-rldWK?sw13Hg(F3+A#Zf^=^T%jWjDr#(jmP@+7I!lPbUwktRL1jQk$sHkE$~0rzG{%dW=D={1HzF@6R`rh?^Sp02i;CmJN++"
+        b"s(XhT(!2B+V|r1<d*BoX?cu9&_w`n1FxYAjho{rRq&plvKYdxay}!M)z3W!!drThqMBni-{oVfqVZ)tg"
+    ),
+    "a Parquet file that has fewer rows than it says": _unpacked(
+        b"c-oayv2GJV5S`t-T-J^YC(5qwq$^xFCnGr_iIgZHBYVy`#=?Zy4ML)^PL?4O#Ms!z5+&b4#V<fj!8f23R1_2xh?3d8yVz3PWVG6u"
+        b"n|b@*+}z$db`PX2Yx1Nmg@i4Dg3TbqfM?cgU_oql;w8v!>6QtZmyUFNSELnJuq0AYT9Mt{q%B+Iv<t?qpFpBS)h4G!vqcS@=xs_O"
+        b"TT(4Vj(LeqT{bZknS!RUHkiff=)Nqs38NWYfHh`cRoB)_@UI$+irUSF(@Gj$RTVF-$SyT(ZE&kd4SVe)aGi1Vvj4g#9ZKwQm-RsA"
+        b"w2yY6?duU`_0t@b@O-ZlfKTU+z{z_Am0Zo$Z>D~+;6)&AH$AVcM<u!b26=LoJB}BCZdYsMQjLf-g!-U9vfvXB{;=ig-Jnp8M<m=y"
+        b"NU|x(+>rcWw1Tfz@R#3iZYx_gD(ai9L?G068$935VYmDA+5LE+?q_~i+r0sjbuhNah%*cac#1f{x+!58B0kYU9kFE+3y*OroayKc"
+        b"Q>yw{Qya*8lYG9w<8|2YU{mXmUNgzp@$7<5o>160Z5X6!qOmxt!|);@X(X+8Fzo35h$q5_i(+h@mH|D&<yTF@ra`szd)EzQaNXk)"
+        b"@&UMoVQ=(y(to!b4TrnE(dcqknD$5GSC?-JhsS&Sdk0>H?qj^*3*F;$`qlpfvjLh9"
+    ),
+    "a Parquet file whose texts are not UTF-8": _unpacked(
+        b"c-oay!EVz)5S?ASu9N1FR_w}_eDEQ)f|QmPsZ~Ki$vC7T!jw7}gw#tEMS)7tkkEum9QhVb`~sXg@C~R3P8>KOfjBa|w(CgErK8o("
+        b"c;@YU<MH|!d%MCEO>qzjTfhc@Z!#z_;DyyD7?7BmdI92=aB74s3rkp@V`mk|W@#j$x+J^4PFu0UX}1|SegKIQRYXpS7Ap$)M{P3_"
+        b"*$^@p+2>U@bJ)42DENxPSYrmKqdTG&5k@gM04vPAY^<zS;a?*WwVT%)&MH}S*^s=tB)ibCvBr%GHS9)v;8@eai{Y!juqd&~9o7d?"
+        b"Qhu-rk*7vfR8JQmZP#<_0eEz753I6FP{E}we=+%!1t)=hv+21tH7dc?Hz<><-?rQURJ%%}lxYmK#(VjJ1s{3vn=MZ78ill6BH>m_"
+        b"Qp`v$G|6{HEBImrfBDVkwzO5PBEOo_4s7|&1lMy)*y}xgc0U=Y^NHV4c5j4aF(&pHagN~#4-rS$(j^Q-#3w3fA$D~l_n4Hzxr&Z3"
+        b"qiRhRwT8UY$>%v9ufk!B9i>BhoiyLVqf<J0Kw<l^t&zHkc79Za;b}_JPFs&Lj8%WcGr)&=F|oL-L630pRnxGeQC;=kEe#o6^|*k1"
+        b"0FFQIPu`pl-);@Y<E{Q=ayIv8!^!mJ*=zsq{`SuHu3M-3m@N2A_xPB8_5Vr%njQ"
+    ),
+}
 
 
 @pytest.mark.parametrize("name", FOUND_IN_TABLES)

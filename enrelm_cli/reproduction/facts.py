@@ -152,6 +152,7 @@ def cell_facts(evidence: Evidence) -> Json:
         "outside_above": sum(cell.paper > cell.ours.high for cell in outside),
         "outside_below": sum(cell.paper < cell.ours.low for cell in outside),
         "farthest": max(far, default=float("nan")),
+        "deviation_rms": float(np.sqrt(np.mean(np.square(far)))) if far else float("nan"),
         "within_two": sum(value <= 2.0 for value in far),
         "above_median": sum(cell.paper > cell.ours.median for cell in every),
     }
@@ -193,8 +194,15 @@ def generator_facts(evidence: Evidence) -> Json:
         facts[f"generator_{reading}"] = sum(spreads[name].holds(printed[name]) for name in names)
         facts[f"generator_{reading}_gap"] = median([spreads[name].median / printed[name] - 1.0 for name in names])
         facts[f"generator_{function.value}_datasets"] = len(names)
+    facts["generator_spread"] = median([_spread_ratio(evidence, name) for name in evidence.synthetic])
     facts["generator_best"] = max(ACTIVATIONS, key=lambda name: int(facts[f"generator_{name}"]))
     return facts
+
+
+def _spread_ratio(evidence: Evidence, name: str) -> float:
+    """Linear regression's standard deviation over draws: noise scaled by the drawn signal, against by its law."""
+    drawn = [one.get("logistic", one.get("variances")) for one in evidence.draws(name, "generator")]
+    return float(np.std(drawn) / np.std(evidence.spread(name, "linear").values))
 
 
 # ----------------------------------------------------------------------------------------------- the methods compared

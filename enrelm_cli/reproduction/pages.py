@@ -74,6 +74,8 @@ def readme(evidence: Evidence, facts: Json, drawn: Sequence[str]) -> str:
     filled = {
         **facts,
         "orders": orders,
+        "draws_text": _span(facts["draws_least"], facts["draws_most"]),
+        "kernel_draws_text": _span(facts["kernel_draws_least"], facts["kernel_draws_most"]),
         "outside_table": outside_table(facts),
         "choice_table": choice_table(facts),
         "knee_table": knee_table(facts),
@@ -248,11 +250,12 @@ def kernel_groups(facts: Json) -> str:
 
 def errors_page(evidence: Evidence) -> str:
     """The paper's tables of errors and neurons."""
+    counts = [len(evidence.draws(name)) for name in evidence.synthetic] or [0]
     lines = [
         "# Errors and neurons",
         "",
         "The paper's protocol: minimum of the held-out curve, n in brackets (the paper's n for A counts from 0). Ours:",
-        f"median over {_draws(evidence)} draws, central 95 % range, median n. *in*: the paper's figure lies in our",
+        f"median over {_span(min(counts), max(counts))} draws, central 95 % range, median n. *in*: the paper's figure lies in our",
         "range. *ELM* has weights of standard deviation 1/d as in the authors' code, *ELM (text)* of variance 1/d.",
     ]
     for rows, inputs in ((300, 20), (300, 80), (1200, 20), (1200, 80)):
@@ -269,9 +272,8 @@ def errors_page(evidence: Evidence) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _draws(evidence: Evidence) -> str:
-    counts = sorted({len(evidence.draws(name)) for name in evidence.synthetic})
-    return "–".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))) if counts else "0"
+def _span(least: int, most: int) -> str:
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def _error_row(evidence: Evidence, name: str) -> list[str]:
