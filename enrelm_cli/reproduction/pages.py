@@ -77,6 +77,7 @@ def readme(evidence: Evidence, facts: Json, drawn: Sequence[str]) -> str:
         "draws_text": _span(facts["draws_least"], facts["draws_most"]),
         "kernel_draws_text": _span(facts["kernel_draws_least"], facts["kernel_draws_most"]),
         "outside_table": outside_table(facts),
+        "group_table": group_table(facts),
         "choice_table": choice_table(facts),
         "knee_table": knee_table(facts),
         "timed_table": timed_table(facts),
@@ -92,7 +93,13 @@ def readme(evidence: Evidence, facts: Json, drawn: Sequence[str]) -> str:
     parts += [findings.REAL] if real else [findings.NO_REAL]
     parts += [findings.SYNTHETIC, findings.ELM]
     parts += [findings.REAL_ELM] if real else []
-    parts += [findings.LINEAR, *([findings.REAL_LINEAR] if real else []), findings.CHOICE, findings.TIMING]
+    parts += [
+        findings.LINEAR,
+        findings.GROUPS,
+        *([findings.REAL_LINEAR] if real else []),
+        findings.CHOICE,
+        findings.TIMING,
+    ]
     parts += [findings.VARIANCE, *([findings.REAL_VARIANCE] if real else [])]
     parts += [findings.INVERSE] if facts["inverse"] else []
     parts += [findings.KERNEL, *([findings.REAL_KERNEL] if real else []), findings.FIGURES]
@@ -133,6 +140,18 @@ def outside_table(facts: Json) -> str:
 def _law(dataset: str) -> str:
     one = synthetic.recipe(int(dataset))
     return f"{one.rows} × {one.inputs} {_LAWS[one.distribution]}, {one.function.value}, SNR {one.snr:g}"
+
+
+def group_table(facts: Json) -> str:
+    rows = []
+    for one in facts["linear_groups"]:
+        cells = [f"{one['rows']} rows, {one['inputs']} inputs, SNR {one['snr']:g}"]
+        for method in ("approximate", "incremental"):
+            for field in ("honest_error", "last_error"):
+                key = f"{method}_{field}"
+                cells.append(f"{one[key]:.3f} ({one[f'{key}_wins']:.0%})")
+        rows.append(cells)
+    return table(["datasets", "A, n inside", "A, all neurons", "I, n inside", "I, all neurons"], rows)
 
 
 def choice_table(facts: Json) -> str:
@@ -255,8 +274,9 @@ def errors_page(evidence: Evidence) -> str:
         "# Errors and neurons",
         "",
         "The paper's protocol: minimum of the held-out curve, n in brackets (the paper's n for A counts from 0). Ours:",
-        f"median over {_span(min(counts), max(counts))} draws, central 95 % range, median n. *in*: the paper's figure lies in our",
-        "range. *ELM* has weights of standard deviation 1/d as in the authors' code, *ELM (text)* of variance 1/d.",
+        f"median over {_span(min(counts), max(counts))} draws, central 95 % range, median n. *in*: the paper's figure",
+        "lies in our range. *ELM* has weights of standard deviation 1/d as in the authors' code, *ELM (text)* of",
+        "variance 1/d.",
     ]
     for rows, inputs in ((300, 20), (300, 80), (1200, 20), (1200, 80)):
         names = [name for name in evidence.of(rows) if synthetic.recipe(int(name)).inputs == inputs]
