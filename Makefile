@@ -55,7 +55,7 @@ test-onnx: $(VENV)-onnx/.installed
 test-nngp: $(VENV)-nngp/.installed
 	$(VENV)-nngp/bin/python -m pytest tests/test_nngp.py
 
-# The tool beside its alternatives, in an environment of their own; about an hour and a half on two quiet cores.
+# The tool beside its alternatives, in an environment of their own. Wants a quiet machine, and an hour or more of it.
 # make bench BENCH='--only selection,startup', make bench BENCH=--quick
 $(VENV)-bench/.installed-peers: pyproject.toml benchmarks/requirements.txt
 	$(PYTHON) -m venv $(VENV)-bench

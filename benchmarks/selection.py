@@ -90,8 +90,8 @@ def _contest(
     table.add(method, label, T, X.shape[1], n, *cells, float(np.min(valid)), float(np.min(literal)), gap)
     outcome.goals.append(Goal(f"{method}, {label}: times the transcription's speed", ratio, bound, at_least=True))
     if times > 1:
-        said = "ELM: one realisation of the transcription was timed and multiplied by 20; enrelm ran all 20. The errors are"
-        said += " of the mean curve of 20 realisations and of the curve of one, so they are not the same number."
+        said = "ELM: one realisation of the transcription was timed and multiplied by 20; enrelm ran all 20. The errors"
+        said += " are of the mean curve of 20 realisations and of the curve of one, so they are not the same number."
         outcome.remarks += [said] if said not in outcome.remarks else []
 
 

@@ -250,7 +250,7 @@ def _over_realizations(
     if not data.rows.in_memory:
         return work(data, tuple(weights))
     alone = replace(data, rows=replace(data.rows, engine=LocalEngine(1)))
-    with single_threaded_blas(), ThreadPoolExecutor(cores()) as pool:
+    with single_threaded_blas(), ThreadPoolExecutor(getattr(data.rows.engine, "workers", None) or cores()) as pool:
         parts = pool.map(lambda W: work(alone, (W,)), weights)
         return [one for part in parts for one in part]
 

@@ -28,6 +28,7 @@ from scipy import linalg
 from scipy.linalg import blas, lapack
 
 from enrelm_cli import nngp
+from enrelm_cli.errors import DataError
 from enrelm_cli.folds import Chunk, Keys, Sums
 from enrelm_cli.kernel import Array, Kernel, Prepared
 from enrelm_cli.landmarks import Landmarks
@@ -178,6 +179,11 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     """Eigenvalues above CUT of the largest, largest first, and their vectors (this driver measured fastest)."""
     values, vectors = linalg.eigh(A, driver="evd", overwrite_a=True, check_finite=False)
     keep = np.flatnonzero(values > CUT * max(values[-1], 0.0))[::-1]
+    if not len(keep):
+        raise DataError(
+            "the kernel of the landmarks is zero: every one of them is the mean row",
+            "take more landmarks, or give the kernel a bias with --bias-variance 1",
+        )
     return values[keep], np.ascontiguousarray(vectors[:, keep])
 
 

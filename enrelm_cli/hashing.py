@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
 
-# The even sample of a table: its rows with the smallest rehash(key, SAMPLE_SALT), at most this many.
+# The even sample of a table: at most this many of its rows, the first ones in the order of `first_rows`.
 SAMPLE_ROWS = 32768
 SAMPLE_SALT = 0x5A3D1E
 
@@ -89,3 +89,23 @@ def rehash(keys: Keys, salt: int) -> Keys:
     first = _mix(keys ^ offset)
     first += np.uint64(_GOLDEN)
     return _mix(first)
+
+
+def first_rows(keys: Keys, targets: Keys, rows: int) -> NDArray[np.int64]:
+    """Places of the first `rows` rows: every distinct key once in the order of its hash, then second copies, and so on.
+
+    Without the number of the copy, a table that repeats a few inputs would be sampled by those with the smallest hash
+    alone. Copies of one key are numbered by the hash of their target. Which keys are chosen, and how often, does not
+    depend on the targets; and the first rows of two sets together follow from the first rows of each, because a row
+    that is not among its own set's first has as many smaller places before it in the union.
+    """
+    order = rehash(keys, SAMPLE_SALT)
+    places = np.lexsort((targets, order))
+    ascending = order[places]
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = ascending[1:] != ascending[:-1]
+    if begins.all():
+        return places[:rows]
+    starts = np.flatnonzero(begins)
+    copy = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    return places[np.lexsort((ascending, copy))][:rows]

@@ -49,10 +49,11 @@ class Model:
         return y_hat
 
     def half_width(self, level: float) -> float:
-        """Half of a prediction interval: the ceil(level (q + 1))-th smallest left-out error (split-conformal rank).
+        """Half of a prediction interval: the ceil(level (q + 1))-th smallest left-out error (the jackknife).
 
-        A row left out of a fit and a new row are exchangeable, so the interval covers a new target with probability
-        `level`, up to what choosing the settings on the same rows cost.
+        A row left out of a fit and a new row are alike, so the interval covers a new target about as often as `level`
+        says. It is no guarantee: settings were chosen on the same rows, which costs a little coverage of small tables
+        (measured at 0.9: 0.87 with 60 rows, 0.89 to 0.90 from 150 on).
         """
         if not 0.0 < level < 1.0:
             raise UsageError(f"--interval {level} must lie between 0 and 1", "try --interval 0.9")

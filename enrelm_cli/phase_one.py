@@ -29,7 +29,7 @@ from enrelm_cli.eigenbasis import (
     landmark_projection,
     nested_squares,
 )
-from enrelm_cli.folds import Sums
+from enrelm_cli.folds import Chunk, Sums
 from enrelm_cli.kernel import Array, Kernel
 from enrelm_cli.landmarks import PAPER_LANDMARKS, Landmarks, check_all, choose, kernel_landmarks
 from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
@@ -118,8 +118,8 @@ class PhaseOne:
         from enrelm_cli.tuning import TuneSettings, tune
 
         with self._timer("tuning"):
-            sample = self.data.sample()
-            rows = min(sample.rows, settings.tune_rows)
+            X, y = distinct_inputs(self.data.sample())
+            rows = min(len(y), settings.tune_rows)
             groups = [self.data.rows.groups[k] for k in self.data.view.standard.keep]
             asked = TuneSettings(
                 rows, settings.tune_steps, settings.weight_variance, settings.bias_variance, settings.depth
@@ -127,7 +127,7 @@ class PhaseOne:
             progress = self.data.rows.engine.progress
             progress.start("tuning, in evaluations", settings.tune_steps)
             try:
-                return tune(sample.X[:rows], sample.y[:rows], groups, asked, progress.advance)
+                return tune(X[:rows], y[:rows], groups, asked, progress.advance)
             finally:
                 progress.finish()
 
@@ -168,6 +168,9 @@ class PhaseOne:
                 return eigenbasis_of(self.data, kernel, landmarks, centred=True)
             return self._kernel_gram.basis(self._sides, centred=True)
 
+    def landmarks_of(self, variant: str) -> Landmarks:
+        return self.kernel_landmarks if variant == "kernel" else self.paper_landmarks
+
     def basis_of(self, variant: str) -> EigenBasis:
         return self.kernel_basis if variant == "kernel" else self.paper_basis
 
@@ -200,6 +203,14 @@ class PhaseOne:
             if name in self.__dict__:
                 joined.__dict__[name] = self.__dict__[name]
         return joined
+
+
+def distinct_inputs(sample: Chunk) -> tuple[Array, Array]:
+    """Every input once, with the mean target of its rows: held out from tuning, a row must not be told by its twin."""
+    _, first, place = np.unique(sample.key, return_index=True, return_inverse=True)
+    mean = np.bincount(place, sample.y) / np.bincount(place)
+    first_seen = np.argsort(first)
+    return sample.X[first[first_seen]], mean[first_seen]
 
 
 def fixed_kernel(settings: KernelSettings) -> Kernel:

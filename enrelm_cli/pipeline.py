@@ -63,7 +63,6 @@ class Fitted:
     chosen: Choice
     selection: str
     tuning: Tuning | None
-    landmarks: int
     seconds: float
 
     @property
@@ -98,12 +97,17 @@ def fit(
             n = network.size
     else:
         encoding, network, final = encoded.encoding, winner.network.first(n), phase_one
-    facts = {**(network.facts or {}), **_kernel_facts(winner)}
+    is_kernel = winner.variant == "kernel"
+    tuning = final.tuning if is_kernel else None
+    left_out = _left_out(final, network) if is_kernel else np.zeros(0)
+    facts = {**(network.facts or {}), **_kernel_facts(final, winner.variant, tuning)}
+    if is_kernel:
+        facts["leave_one_out_error"] = float(np.sqrt(np.mean(left_out**2)))
     notes = (
         *_constant_note(encoding.inputs, final.data),
         *_cap_note(method, winner),
-        *_tuning_note(winner.tuning),
-        *_activation_note(method, winner.tuning),
+        *_tuning_note(tuning),
+        *_activation_note(method, tuning),
     )
     report = FitReport(
         data=data_facts(dataset, encoded, split_data),
@@ -128,8 +132,8 @@ def fit(
         settings=settings_facts(data, split, method, where),
         notes=notes,
     )
-    left_out = _left_out(final, network) if winner.variant == "kernel" else np.zeros(0)
-    model = Model(encoding, final.data.view.standard, network, about(report), left_out)
+    standard = final.data.view.standard
+    model = Model(encoding, standard, network, about(report), order_statistics(left_out) * standard.y_scale)
     return replace(report, timings=timer.report()), model
 
 
@@ -159,8 +163,7 @@ def fit_variant(variant: str, phase_one: PhaseOne, method: MethodSettings, timer
     curve = Curve(variant, train_curve, valid_curve, offered, network.stop, converged, limit)
     chosen, selection = _choose(curve, method)
     tuning = phase_one.tuning if variant == "kernel" else None
-    landmarks = len(phase_one.kernel_landmarks.Z if variant == "kernel" else phase_one.paper_landmarks.Z)
-    return Fitted(variant, network, curve, chosen, selection, tuning, landmarks, timer.total - start)
+    return Fitted(variant, network, curve, chosen, selection, tuning, timer.total - start)
 
 
 def train(
@@ -220,6 +223,7 @@ def curve_of(phase_one: PhaseOne, network: Network, side: Side) -> Array:
             return errors
     data = phase_one.data
     sums = data.fold(CurveRows(data.view, network, side), "error curve")
+    _check_rows(int(sums["rows"]), side)
     return relative_errors(sums["squares"], float(sums["total"]))
 
 
@@ -269,7 +273,9 @@ def afresh(phase_one: PhaseOne, data: Training, timer: Timer) -> PhaseOne:
     """Phase 1 of more rows. A table that is small enough is tuned again with all of them (la_ozone: 0.475 against 0.495
     as the mean of eight splits); a larger one keeps what its training rows gave.
     """
-    tuned = phase_one.__dict__.get("tuning") if data.T > TUNED_AGAIN else None
+    # A level that only validation rows had is a new input: what was tuned does not know it.
+    same_inputs = np.array_equal(phase_one.data.view.standard.keep, data.view.standard.keep)
+    tuned = phase_one.__dict__.get("tuning") if data.T > TUNED_AGAIN and same_inputs else None
     return PhaseOne(data, phase_one.method, timer, tuned)
 
 
@@ -278,12 +284,9 @@ def _untimed(phase: str) -> AbstractContextManager[None]:
 
 
 def _left_out(phase_one: PhaseOne, network: Network) -> Array:
-    """|error| of training rows left out, in units of the target."""
-    alpha, data = (network.facts or {})["alpha"], phase_one.data
-    errors = kernel_variant.left_out_errors(data, phase_one.kernel_basis, alpha, network.size)
-    with np.errstate(over="ignore"):
-        # An error beyond the largest number is infinite, and so is an interval that has to hold it.
-        return order_statistics(errors) * data.view.standard.y_scale
+    """Standardised errors of training rows when each is left out, with its twins."""
+    alpha = (network.facts or {})["alpha"]
+    return kernel_variant.left_out_errors(phase_one.data, phase_one.kernel_basis, alpha, network.size)
 
 
 # -------------------------------------------------------------------------------------------------------------- curve
@@ -482,7 +485,17 @@ def _test_errors(data: Training, networks: tuple[Network, ...], side: Side) -> t
     start = time.perf_counter()
     sums = data.fold(ErrorRows(data.view, networks, side), "predicting")
     seconds = time.perf_counter() - start
+    _check_rows(int(sums["rows"]), side)
     return relative_errors(sums["squares"], float(sums["total"])), seconds
+
+
+def _check_rows(rows: int, side: Side) -> None:
+    """No rows have no error; nought would pass for a perfect one."""
+    if not rows:
+        raise DataError(
+            f"the split left no {side.name.lower()} rows",
+            "choose another split with --seed, or more rows with --validation-size",
+        )
 
 
 def _row(judged: list[Judged]) -> CompareRow:
@@ -546,14 +559,15 @@ def about(report: FitReport) -> dict[str, Any]:
     return {**kept, "versions": versions()}
 
 
-def _kernel_facts(fitted: Fitted) -> dict[str, float]:
-    facts: dict[str, float] = {"landmarks": fitted.landmarks}
-    if fitted.tuning is not None:
-        kernel = fitted.tuning.kernel
+def _kernel_facts(phase_one: PhaseOne, variant: str, tuning: Tuning | None) -> dict[str, float]:
+    """Of the model that is saved, not of the one that chose its size."""
+    facts: dict[str, float] = {"landmarks": len(phase_one.landmarks_of(variant).Z)}
+    if tuning is not None:
+        kernel = tuning.kernel
         facts["weight_variance"] = float(np.mean(kernel.weight_variance))
         facts["bias_variance"] = float(kernel.bias_variance)
         facts["depth"] = kernel.depth
-        facts["tuning_evaluations"] = fitted.tuning.evaluations
+        facts["tuning_evaluations"] = tuning.evaluations
     return facts
 
 

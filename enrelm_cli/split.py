@@ -22,6 +22,8 @@ from enrelm_cli.hashing import rehash
 _SPAN = 2**64
 # Different salts make the choice of test rows and of validation rows independent of each other.
 _TEST_SALT = 0x7E57
+# So many distinct inputs leave every side its share without looking.
+_MANY_KEYS = 2000
 
 
 class Side(IntEnum):
@@ -113,9 +115,9 @@ def hash_split(key: Keys, whole: bool, seed: int, validation_size: float, test_s
     """A split of the rows with these keys; `whole`: they are all the rows, so the bounds can be exact.
 
     For a table larger than the sample the bound is the fraction itself, which its count of rows then meets to within
-    a small fraction of a percent.
+    a small fraction of a percent; unless its rows repeat so few inputs that a side might stay empty.
     """
-    if not whole:
+    if not whole and len(np.unique(key)) >= _MANY_KEYS:
         return HashSplit(seed, int(validation_size * _SPAN), int(test_size * _SPAN))
     if not 0.0 < validation_size < 1.0 or not 0.0 <= test_size < 1.0:
         raise UsageError("--validation-size must lie between 0 and 1", "the default is --validation-size 0.25")

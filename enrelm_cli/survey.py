@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from enrelm_cli.cells import number_text
 from enrelm_cli.folds import Engine
-from enrelm_cli.hashing import SAMPLE_ROWS, SAMPLE_SALT, Keys, combine, hash_numbers, hash_texts, rehash
+from enrelm_cli.hashing import SAMPLE_ROWS, SAMPLE_SALT, Keys, combine, first_rows, hash_numbers, hash_texts, rehash
 from enrelm_cli.table import Batch, Kind, Roles, Table, numbers
 
 _DIGEST_SALTS = (SAMPLE_SALT + 1, SAMPLE_SALT + 2)
@@ -132,12 +132,11 @@ def _joined_levels(first: ColumnFacts, second: ColumnFacts, most: int) -> tuple[
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows with the smallest hashes, in the order of the hash."""
+    """The first rows in the order of `hashing.first_rows`."""
 
     columns: Any  # pa.RecordBatch: inputs and target, raw
     key: Keys  # (s,) row keys
-    order: Keys  # (s,) their hash, ascending
-    tie: Keys  # (s,) hash of the target: equal inputs are put in the order of their targets
+    target: Keys  # (s,) hashes of the targets
 
     @property
     def rows(self) -> int:
@@ -145,32 +144,14 @@ class Sample:
 
     def smallest(self, rows: int) -> Sample:
         """The first `rows` of these, sorted."""
-        places = _smallest(self.order, self.tie, rows)
+        places = first_rows(self.key, self.target, rows)
         columns = _compact(self.columns.take(pa.array(places)))
-        return Sample(columns, self.key[places], self.order[places], self.tie[places])
+        return Sample(columns, self.key[places], self.target[places])
 
     def merge(self, other: Sample, rows: int) -> Sample:
         columns = _stacked([self.columns, other.columns])
-        both = Sample(
-            columns,
-            np.concatenate([self.key, other.key]),
-            np.concatenate([self.order, other.order]),
-            np.concatenate([self.tie, other.tie]),
-        )
-        return both.smallest(rows)
-
-
-def _smallest(order: Keys, tie: Keys, rows: int) -> NDArray[np.int64]:
-    if len(order) > rows:
-        bound = np.partition(order, rows - 1)[rows - 1]
-        kept = np.flatnonzero(order <= bound)
-    else:
-        kept = np.arange(len(order))
-    # Stable: two sorted halves, as in a merge, are the sort's best case.
-    kept = kept[np.argsort(order[kept], kind="stable")]
-    if len(kept) > 1 and (order[kept[1:]] == order[kept[:-1]]).any():
-        kept = kept[np.lexsort((tie[kept], order[kept]))]
-    return kept[:rows]
+        key, target = np.concatenate([self.key, other.key]), np.concatenate([self.target, other.target])
+        return Sample(columns, key, target).smallest(rows)
 
 
 def _stacked(batches: Sequence[Any]) -> Any:
@@ -234,8 +215,12 @@ class Bound:
         self.highest = (1 << 64) - 1
 
     def tell(self, sample: Sample) -> None:
-        if sample.rows == SAMPLE_ROWS:
-            self.highest = min(self.highest, int(sample.order[-1]))
+        if sample.rows < SAMPLE_ROWS:
+            return
+        order = rehash(sample.key, SAMPLE_SALT)
+        # Ascending: no row of the sample is a second copy, so its last row has the largest hash that can matter.
+        if (order[1:] > order[:-1]).all():
+            self.highest = min(self.highest, int(order[-1]))
 
 
 @dataclass(frozen=True)
@@ -280,9 +265,9 @@ class _Surveyor:
         rows = rows.select(sorted(names))
         low = order <= np.uint64(self.bound.highest)
         if low.all():
-            return Sample(rows, key, order, y_hash).smallest(SAMPLE_ROWS)
+            return Sample(rows, key, y_hash).smallest(SAMPLE_ROWS)
         rows = rows.filter(pa.array(low))
-        return Sample(rows, key[low], order[low], y_hash[low]).smallest(SAMPLE_ROWS)
+        return Sample(rows, key[low], y_hash[low]).smallest(SAMPLE_ROWS)
 
 
 def _look(array: Any, column: InputColumn) -> tuple[ColumnFacts, Keys, NDArray[np.bool_]]:

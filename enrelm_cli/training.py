@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from enrelm_cli.folds import Chunk, Engine, LocalEngine, S
-from enrelm_cli.hashing import SAMPLE_ROWS, SAMPLE_SALT, combine, hash_numbers, rehash
+from enrelm_cli.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers
 from enrelm_cli.kernel import Array
 from enrelm_cli.split import Side, Split
 from enrelm_cli.standard import MomentsOf, Standard, View, exponents, standard_of
@@ -37,7 +37,7 @@ class Rows:
 
 def even_sample(chunk: Chunk) -> Chunk:
     """The rows with the smallest hash of their inputs, sorted by it; equal inputs by the hash of their targets."""
-    return chunk.take(np.lexsort((hash_numbers(chunk.y), rehash(chunk.key, SAMPLE_SALT)))[:SAMPLE_ROWS])
+    return chunk.take(first_rows(chunk.key, hash_numbers(chunk.y), SAMPLE_ROWS))
 
 
 def rows_of_arrays(X: Array, y: Array, engine: Engine | None = None, names: tuple[str, ...] | None = None) -> Rows:
@@ -77,7 +77,9 @@ class Training:
 
     def fold_sample(self, partial: Callable[[Chunk], S]) -> S:
         """The same over the sample's training rows, here: they are in memory whatever the engine."""
-        return LocalEngine().fold(cut(self.sample(), PIECE_ROWS // 8), partial, "sample")
+        return LocalEngine(getattr(self.rows.engine, "threads", 0)).fold(
+            cut(self.sample(), PIECE_ROWS // 8), partial, "sample"
+        )
 
 
 def training(rows: Rows, split: Split) -> Training:

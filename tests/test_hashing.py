@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enrelm_cli.hashing import combine, hash_numbers, hash_texts, rehash
+from enrelm_cli.hashing import combine, first_rows, hash_numbers, hash_texts, rehash
 
 
 def test_the_hashes_never_change_between_versions_and_platforms() -> None:
@@ -64,3 +64,25 @@ def test_hashes_of_a_regular_grid_are_even_and_salts_are_independent() -> None:
     for bit in range(64):
         share = ((first >> np.uint64(bit)) & np.uint64(1)).mean()
         assert abs(share - 0.5) < 6 * 0.5 / np.sqrt(100_000)
+
+
+def test_first_rows_take_every_input_once_before_any_twice() -> None:
+    keys = np.repeat(hash_numbers(np.arange(5.0)), [100, 1, 50, 3, 1])
+    targets = hash_numbers(np.arange(len(keys), dtype=float))
+    chosen = keys[first_rows(keys, targets, 8)]
+    assert len(set(chosen[:5].tolist())) == 5
+    assert len(set(chosen[5:].tolist())) == 3
+
+
+def test_first_rows_do_not_depend_on_how_rows_are_cut_or_ordered() -> None:
+    rng = np.random.default_rng(0)
+    keys = hash_numbers(rng.integers(0, 40, 500).astype(float))
+    targets = hash_numbers(rng.integers(0, 9, 500).astype(float))
+    whole = first_rows(keys, targets, 120)
+    expected = list(zip(keys[whole].tolist(), targets[whole].tolist(), strict=True))
+    order = rng.permutation(500)
+    kept: list[int] = []
+    for part in np.array_split(order, 7):
+        places = np.concatenate([np.array(kept, dtype=np.int64), part])
+        kept = places[first_rows(keys[places], targets[places], 120)].tolist()
+    assert list(zip(keys[kept].tolist(), targets[kept].tolist(), strict=True)) == expected

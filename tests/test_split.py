@@ -37,7 +37,7 @@ def test_a_hash_split_of_distinct_rows_has_exactly_the_size_asked_for(rows: int)
 
 def test_a_hash_split_of_a_larger_table_is_near_the_size_asked_for() -> None:
     key = keys(200_000)
-    sides = hash_split(key[:1000], False, 7, 0.25, 0.1).sides_of(key)
+    sides = hash_split(key[:5000], False, 7, 0.25, 0.1).sides_of(key)
     assert abs(np.mean(sides == Side.TEST) - 0.1) < 0.004
     assert abs(np.mean(sides[sides != Side.TEST] == Side.VALIDATION) - 0.25) < 0.005
 

@@ -273,3 +273,35 @@ def test_degenerate_tables_give_finite_predictions(
         result = predictions(variant, X, y, new)
     assert np.isfinite(result).all()
     assert np.abs(result).max() < 1e6 * np.abs(y).max()
+
+
+def test_twins_are_left_out_together() -> None:
+    """By refitting without every row that has the same inputs."""
+    X, y = problem(21, T=30)
+    X, y = np.concatenate([X, X[:10], X[:4]]), np.concatenate([y, y[:10] + 0.5, y[:4] - 0.3])
+    data = whole(X, y)
+    kernel, alpha = ArcsineKernel(0.5, 0.2), 0.05
+    basis = eigenbasis_of(data, kernel, all_landmarks(data), centred=True)
+    by_formula = kernel_variant.left_out_errors(data, basis, alpha, len(basis.values))
+    rows = data.sample()
+    values, V = np.linalg.eigh(kernel.gram(rows.X, rows.X))
+    features = V * np.sqrt(np.maximum(values, 0.0))
+    expected = np.empty(len(rows.y))
+    for i in range(len(rows.y)):
+        rest = rows.key != rows.key[i]
+        mean, y_mean = features[rest].mean(axis=0), rows.y[rest].mean()
+        F = features[rest] - mean
+        w = np.linalg.solve(F.T @ F + alpha * np.eye(F.shape[1]), F.T @ (rows.y[rest] - y_mean))
+        expected[i] = rows.y[i] - y_mean - (features[i] - mean) @ w
+    np.testing.assert_allclose(by_formula, expected, atol=1e-8)
+
+
+def test_a_table_pasted_to_itself_keeps_its_alpha_and_its_left_out_error() -> None:
+    X, y = problem(22, T=120, noise=1.0)
+    found = []
+    for copies in (1, 2):
+        data = whole(np.tile(X, (copies, 1)), np.tile(y, copies))
+        basis = eigenbasis_of(data, ArcsineKernel(0.3, 0.2), all_landmarks(data), centred=True)
+        facts = kernel_variant.fit(data, basis, len(basis.values)).facts or {}
+        found.append((facts["alpha"] / copies, facts["leave_one_out_error"]))
+    np.testing.assert_allclose(found[0], found[1], rtol=0.02)

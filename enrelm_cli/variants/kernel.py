@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.eigenbasis import BLOCK, EigenBasis
-from enrelm_cli.folds import Chunk, Sums
+from enrelm_cli.folds import Chunk, Keys, Sums
 from enrelm_cli.kernel import Array
 from enrelm_cli.network import Network
-from enrelm_cli.training import Training, cut
+from enrelm_cli.training import Training
 
 # The kernel is at most 1, so alpha compares noise with signal. Less than this trusts the target to its last digit,
 # which
@@ -35,27 +35,54 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """The error of every standardised training row when it is left out, for each alpha.
+class Twins:
+    """Rows with equal inputs: how many there are of each, and the mean of their targets."""
 
-    Written with 1 - lambda/(lambda+alpha) = alpha/(lambda+alpha), so that neither the residual nor 1 - h is a
-    difference of nearly equal numbers when alpha is small: y - yhat = (y - U c) + U (c alpha/(lambda+alpha)), and
-    likewise for 1 - h.
+    key: Keys  # (u,) sorted
+    count: Array  # (u,)
+    y: Array  # (u,)
+
+    def of(self, rows: Chunk) -> tuple[Array, Array]:
+        """(count, mean target) for each row."""
+        place = np.searchsorted(self.key, rows.key)
+        return self.count[place], self.y[place]
+
+
+def twins(sample: Chunk, T: int) -> Twins:
+    """Counted in the sample, and scaled up where it is not every row."""
+    key, place, count = np.unique(sample.key, return_inverse=True, return_counts=True)
+    mean = np.bincount(place, sample.y, minlength=len(key)) / count
+    return Twins(key, np.maximum(1.0, count * (T / sample.rows)), mean)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The error of every standardised training row when it and its twins are left out, for each alpha.
+
+    A twin that stays in would tell a row's target. With n rows of one input, of leverage h and mean target ybar each,
+    the error without them all is (y_i - ybar) + (ybar - yhat) / (1 - n h): the usual formula for n = 1.
+
+    Written with 1 - lambda/(lambda+alpha) = alpha/(lambda+alpha), so that neither the residual nor 1 - n h is a
+    difference of nearly equal numbers when alpha is small: ybar - yhat = (ybar - U c) + U (c alpha/(lambda+alpha)),
+    and likewise for h.
     """
 
     basis: EigenBasis
     shrunk: Array  # (k, q): alpha / (lambda + alpha), 1 for a column that is left out
+    twins: Twins
 
     def errors(self, rows: Chunk) -> Array:
         """(t, q)."""
         basis, shrunk = self.basis, self.shrunk
+        n, mean = self.twins.of(rows)
         U = basis.of_training(rows)
-        residual = (rows.y - basis.y_mean - U @ basis.c)[:, None] + U @ (basis.c[:, None] * shrunk)
+        residual = (mean - basis.y_mean - U @ basis.c)[:, None] + U @ (basis.c[:, None] * shrunk)
         U *= U
-        outside = 1.0 - 1.0 / basis.rows - U.sum(axis=1)
+        U *= n[:, None]
+        outside = 1.0 - n / basis.rows - U.sum(axis=1)
         outside[outside < _ROUNDING] = 0.0
         free = outside[:, None] + U @ shrunk
-        errors: Array = residual / np.maximum(free, np.finfo(float).tiny)
+        errors: Array = (rows.y - mean)[:, None] + residual / np.maximum(free, np.finfo(float).tiny)
         return errors
 
     def __call__(self, chunk: Chunk) -> Sums:
@@ -108,7 +135,7 @@ def fit(data: Training, basis: EigenBasis, n: int) -> Network:
     """
     alphas = grid(basis)
     shrunk = alphas / (basis.values[:, None] + alphas)
-    left_out = data.fold_sample(LeftOut(basis, shrunk))
+    left_out = data.fold_sample(LeftOut(basis, shrunk, twins(data.sample(), data.T)))
     alpha = best_alpha(alphas, left_out["squares"])
     error = float(np.sqrt(left_out["squares"].min() / left_out["rows"]))
     chosen = filtered(basis, alpha, n)
@@ -122,5 +149,6 @@ def left_out_errors(data: Training, basis: EigenBasis, alpha: float, n: int) -> 
     shrunk = np.ones((len(basis.values), 1))
     kept = filtered(basis, alpha, n).order
     shrunk[kept, 0] = alpha / (basis.values[kept] + alpha)
-    left_out = LeftOut(basis, shrunk)
-    return np.concatenate([left_out.errors(chunk)[:, 0] for piece in cut(data.sample(), BLOCK) for chunk in piece])
+    sample = data.sample()
+    left_out = LeftOut(basis, shrunk, twins(sample, data.T))
+    return np.concatenate([left_out.errors(block)[:, 0] for block in sample.blocks(BLOCK)])
