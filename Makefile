@@ -25,7 +25,7 @@ demo: $(VENV)/.installed
 	@mkdir -p $(DEMO)
 	$(BIN)/enrelm fit sample_data/friedman.csv --target y -o $(DEMO)/friedman.joblib
 	$(BIN)/enrelm curve sample_data/friedman.csv --target y --variant kernel
-	$(BIN)/enrelm compare sample_data/friedman.csv --target y
+	$(BIN)/enrelm compare sample_data/friedman.csv --target y --repeats 2
 	$(BIN)/enrelm predict $(DEMO)/friedman.joblib sample_data/friedman_new.csv -o $(DEMO)/predictions.csv
 	@echo; echo "the model is $(DEMO)/friedman.joblib, its predictions are $(DEMO)/predictions.csv:"; head -n 4 $(DEMO)/predictions.csv
 

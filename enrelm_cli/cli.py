@@ -408,11 +408,12 @@ FormatOption = Annotated[
     typer.Option("--format", "-f", metavar="FORMAT", help="table, json, csv or markdown.", rich_help_panel=_OUT),
 ]
 SelectOption = Annotated[
-    Select,
+    Select | None,
     typer.Option(
         "--select",
         metavar="HOW",
-        help="best: lowest error; knee: greatest curvature; smallest: fewest neurons within 1 % of the best.",
+        help="best: lowest error; knee: greatest curvature; smallest: fewest neurons within 1 % of the best. "
+        "Default: best; of kernel all neurons, unless fewer are clearly better.",
         rich_help_panel=_METHOD,
     ),
 ]
@@ -655,7 +656,7 @@ def fit(
             "--neurons", "-n", metavar="N", help="Use this many neurons instead of choosing.", rich_help_panel=_METHOD
         ),
     ] = None,
-    select: SelectOption = Select.best,
+    select: SelectOption = None,
     refit: Annotated[
         bool,
         typer.Option(
@@ -686,7 +687,7 @@ def fit(
     # a table with text, dates and missing cells; few neurons
     enrelm fit sample_data/houses.csv -t price --drop house_id --select smallest
     """
-    method = replace(method, neurons=neurons, select=select.value, refit=refit)
+    method = replace(method, neurons=neurons, select=select and select.value, refit=refit)
     _check_outputs(output)
     from enrelm_cli import pipeline, render
 
@@ -694,6 +695,8 @@ def fit(
     passed = fail_above is None or report.validation_error <= fail_above
     if output is not None and passed:
         report = pipeline.save(report, model, output)
+    if not passed:
+        report = replace(report, not_saved="not saved: the validation error is above --fail-above")
     render.render(report, format.value, screen.on_stderr() if output == "-" else screen)
     if not passed:
         raise GateError(
@@ -858,7 +861,7 @@ def compare(
         float,
         typer.Option("--test-size", metavar="NUMBER", help="Share of rows that only judge.", rich_help_panel=_DATA),
     ] = 0.25,
-    select: SelectOption = Select.best,
+    select: SelectOption = None,
     format: FormatOption = Format.table,
     plot: PlotOption = None,
     report: HtmlOption = None,
@@ -880,7 +883,7 @@ def compare(
     _check_outputs(report, plot=plot)
     from enrelm_cli import pipeline, render
 
-    method = replace(method, select=select.value)
+    method = replace(method, select=select and select.value)
     plan = pipeline.ComparePlan(tuple(methods or pipeline.default_methods()), protocol.value, repeats, test_size)
     tables = _one_by_one(source)
     engine = _engine(where, screen)

@@ -29,7 +29,7 @@ from scipy.linalg import blas, lapack
 
 from enrelm_cli import nngp
 from enrelm_cli.errors import DataError
-from enrelm_cli.folds import Chunk, Keys, Sums
+from enrelm_cli.folds import Chunk, Keys, Sums, one_blas_thread
 from enrelm_cli.kernel import Array, Kernel, Prepared
 from enrelm_cli.landmarks import Landmarks
 from enrelm_cli.split import Side
@@ -175,6 +175,7 @@ class GramRows:
         return Sums({"n": chunk.rows, "b": b, "BB": BB, "By": By, "y": chunk.y.sum(), "yy": chunk.y @ chunk.y})
 
 
+@one_blas_thread
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     """Eigenvalues above CUT of the largest, largest first, and their vectors (this driver measured fastest)."""
     values, vectors = linalg.eigh(A, driver="evd", overwrite_a=True, check_finite=False)
@@ -187,6 +188,7 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     return values[keep], np.ascontiguousarray(vectors[:, keep])
 
 
+@one_blas_thread
 def full_basis(kernel: Kernel, landmarks: Landmarks, counts: Sums, centred: bool) -> EigenBasis:
     """Every distinct training row is a landmark: one eigenproblem, exact. `counts` go by sorted key."""
     by_key = np.argsort(landmarks.key)
@@ -211,6 +213,7 @@ def full_basis(kernel: Kernel, landmarks: Landmarks, counts: Sums, centred: bool
     return EigenBasis(values, features, U.T @ y_sum, int(T), known=(key, U))
 
 
+@one_blas_thread
 def landmark_projection(kernel: Kernel, landmarks: Landmarks) -> Projection:
     """R = L'^-1 from K_ZZ = L L' where the landmarks are independent, and Q L^(-1/2) from its eigenvectors where not.
 
@@ -228,6 +231,7 @@ def landmark_projection(kernel: Kernel, landmarks: Landmarks) -> Projection:
     return Projection(Q / np.sqrt(values), triangular=False)
 
 
+@one_blas_thread
 def landmark_basis(kernel: Kernel, landmarks: Landmarks, R: Array, gram: Sums, centred: bool) -> EigenBasis:
     """The eigenbasis that the Gram sums of all training rows give."""
     T, mean, y_mean = gram["n"], gram["b"] / gram["n"], gram["y"] / gram["n"]
@@ -239,6 +243,7 @@ def landmark_basis(kernel: Kernel, landmarks: Landmarks, R: Array, gram: Sums, c
     return EigenBasis(values, KernelFeatures(kernel, landmarks.Z, R @ V, offset), c, int(T), float(y_mean), space=V)
 
 
+@one_blas_thread
 def nested_squares(gram: Sums, V: Array, offset: Array, beta: Array, intercept: float) -> Array:
     """sum_i (y_i - yhat_il)^2 of every nested size l from the Gram sums of those rows: (k, n), (n,), (n,) -> (n,).
 

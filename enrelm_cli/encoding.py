@@ -348,8 +348,12 @@ def _identifier(survey: Survey, column: InputColumn, facts: ColumnFacts, count: 
     hint = f"--drop {name} leaves it out, --categorical {name} makes every text a level"
     sample = survey.sample.columns.column(column.name).dictionary_encode().dictionary
     texts = [text for text in sample.to_pylist() if text is not None]
-    odd = [text for text in texts if not _is_number(text)]
-    if texts and len(odd) <= len(texts) // 10:
+    decimal = survey.table.options.decimal
+    other = "," if decimal == "." else "."
+    odd = [text for text in texts if not _is_number(text, decimal)]
+    if texts and sum(not _is_number(text, other) for text in texts) <= len(texts) // 10 < len(odd):
+        hint = f"the decimal mark looks like {other!r}: type --decimal {other}; otherwise {hint}"
+    elif texts and len(odd) <= len(texts) // 10:
         # A few stray texts in a column of numbers: the likeliest cause by far, so it is said.
         hint = f"--numeric {name} lists the cells that are not numbers; or {hint}"
     return DataError(
@@ -359,9 +363,9 @@ def _identifier(survey: Survey, column: InputColumn, facts: ColumnFacts, count: 
     )
 
 
-def _is_number(text: str) -> bool:
+def _is_number(text: str, decimal: str) -> bool:
     try:
-        float(text)
+        float(text.replace(decimal, ".") if decimal != "." else text)
     except ValueError:
         return False
     return True

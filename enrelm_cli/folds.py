@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache, wraps
 from itertools import takewhile
 from threading import Event
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,7 @@ class Mergeable(Protocol):
 S = TypeVar("S", bound=Mergeable)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -238,6 +240,28 @@ def size(item: Any) -> int:
 
 def single_threaded_blas() -> Any:
     """BLAS on one thread while our own threads share the rows: the result then does not depend on their number."""
-    from threadpoolctl import threadpool_limits
+    return _controller().limit(limits=1, user_api="blas")
 
-    return threadpool_limits(1, user_api="blas")
+
+def one_blas_thread(function: Callable[P, Result]) -> Callable[P, Result]:
+    """A function whose result must not depend on the number of threads, and which gains little from them.
+
+    OpenBLAS's threads wait for each other busily: beside other work, two of them can take a hundred times as long as one.
+    """
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> Result:
+        with single_threaded_blas():
+            return function(*args, **kwargs)
+
+    return run
+
+
+@lru_cache(maxsize=1)
+def _controller() -> Any:
+    """Finding the process's BLAS libraries takes milliseconds: once is enough."""
+    # scipy brings a BLAS of its own, which is only found once it is loaded.
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -100,12 +100,13 @@ def first_rows(keys: Keys, targets: Keys, rows: int) -> NDArray[np.int64]:
     that is not among its own set's first has as many smaller places before it in the union.
     """
     order = rehash(keys, SAMPLE_SALT)
-    places = np.lexsort((targets, order))
+    places = np.argsort(order)
     ascending = order[places]
     begins = np.ones(len(order), dtype=bool)
     begins[1:] = ascending[1:] != ascending[:-1]
     if begins.all():
         return places[:rows]
+    places = np.lexsort((targets, order))
     starts = np.flatnonzero(begins)
     copy = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     return places[np.lexsort((ascending, copy))][:rows]

@@ -16,7 +16,7 @@ from scipy import linalg
 from enrelm_cli import activation
 from enrelm_cli.activation import Activation
 from enrelm_cli.eigenbasis import BLOCK, EigenBasis
-from enrelm_cli.folds import Chunk, Sums
+from enrelm_cli.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.kernel import Array
 from enrelm_cli.split import Side
 from enrelm_cli.standard import View
@@ -78,6 +78,7 @@ def hidden_layer(sums: Sums, sigma: Activation) -> HiddenLayer:
     return HiddenLayer(np.ascontiguousarray(W), np.zeros(len(W)), sigma)
 
 
+@one_blas_thread
 def pseudo_solve(A: Array, B: Array) -> Array:
     """A^+ B for a symmetric A of standardised inputs: the shortest of all least-squares solutions."""
     values, vectors = linalg.eigh(A, check_finite=False)

@@ -313,14 +313,20 @@ def wrong_kind(label: str, name: str, kind: Kind, found: cells.Found, hint: str 
     return DataError(problem, hint or _hint(found, kind))
 
 
-def _hint(found: cells.Found, kind: Kind) -> str:
+def decimal_hint(found: cells.Found) -> str | None:
+    """What to type where cells are numbers but for their decimal mark."""
     values = {value for _, value in found.first}
     for decimal, other in ((",", "."), (".", ",")):
         # One mark each, so that 1,234,567 is not taken for it.
-        if kind is Kind.NUMBER and all(
-            value.count(decimal) == 1 and not Unfit(kind, decimal)(value) for value in values
-        ):
+        if all(value.count(decimal) == 1 and not Unfit(Kind.NUMBER, decimal)(value) for value in values):
             return f"the decimal mark looks like {decimal!r}, not {other!r}: type --decimal {decimal}"
+    return None
+
+
+def _hint(found: cells.Found, kind: Kind) -> str:
+    values = {value for _, value in found.first}
+    if kind is Kind.NUMBER and (mark := decimal_hint(found)) is not None:
+        return mark
     if len(values) == 1 and found.count == len(found.first):
         return f"correct the file, or type --null '{values.pop()}' if that means a missing value"
     return "correct the file, or type --null TOKEN for each text that means a missing value"

@@ -17,8 +17,7 @@ import scipy
 
 from enrelm_cli import __version__, activation, artifact, baselines, peers
 from enrelm_cli.baselines import RandomElm
-from enrelm_cli.curve import Choice, Choices, choices, relative_errors
-from enrelm_cli.curve import best as minimum
+from enrelm_cli.curve import Choice, choices, relative_errors
 from enrelm_cli.dataset import Dataset, DataSettings, Encoded, encode, encode_everything, open_dataset, reencode
 from enrelm_cli.encoding import Encoding
 from enrelm_cli.errors import DataError, UsageError
@@ -113,6 +112,7 @@ def fit(
         data=data_facts(dataset, encoded, split_data),
         variant=winner.variant,
         neurons=n,
+        chosen_neurons=winner.chosen.neurons,
         selection=winner.selection,
         choices=winner.curve.choices,
         train_error=winner.train_error,
@@ -159,9 +159,8 @@ def fit_variant(variant: str, phase_one: PhaseOne, method: MethodSettings, timer
         )
     limit = most_neurons(variant, phase_one, method)
     converged = variant == "incremental" and network.stop == incremental.Stop.TOLERANCE.value
-    offered = _choices(variant, valid_curve, phase_one.data)
-    curve = Curve(variant, train_curve, valid_curve, offered, network.stop, converged, limit)
-    chosen, selection = _choose(curve, method)
+    curve = Curve(variant, train_curve, valid_curve, choices(valid_curve), network.stop, converged, limit)
+    chosen, selection = _choose(curve, method, phase_one.data)
     tuning = phase_one.tuning if variant == "kernel" else None
     return Fitted(variant, network, curve, chosen, selection, tuning, timer.total - start)
 
@@ -227,36 +226,32 @@ def curve_of(phase_one: PhaseOne, network: Network, side: Side) -> Array:
     return relative_errors(sums["squares"], float(sums["total"]))
 
 
-def _choices(variant: str, validation: Array, data: Training) -> Choices:
-    """What the curve offers.
-
-    The ridge of the kernel variant already holds back what a neuron should not say, so its best size is all of them,
-    unless fewer are better by more than a standard error (that of n rows is about 1/sqrt(2n) of it). Measured, mean of
-    eight splits: the minimum of its flat curve gives servo 0.298, prostate 0.645; all neurons 0.227 and 0.639.
-    """
-    found = choices(validation)
-    if variant != "kernel":
-        return found
-    held_out = np.mean(data.view.split.sides(data.rows.sample) == Side.VALIDATION) * data.rows.total
-    if validation[-1] > found.best.error * (1.0 + (2.0 * held_out) ** -0.5):
-        return found
-    return replace(found, best=Choice(len(validation), float(validation[-1])))
-
-
 def _refit_size(fitted: Fitted) -> int | None:
     """How many neurons a refit takes; None for all that it finds."""
     n = fitted.chosen.neurons
     return None if fitted.variant == "kernel" and n == fitted.network.size else n
 
 
-def _choose(curve: Curve, method: MethodSettings) -> tuple[Choice, str]:
+def _choose(curve: Curve, method: MethodSettings, data: Training) -> tuple[Choice, str]:
+    """A size of the curve, and how it was chosen.
+
+    Unless told otherwise: the best. But the ridge of the kernel variant already holds back what a neuron should not
+    say, so it keeps all of them, unless fewer are better by more than a standard error (that of n rows is about
+    1/sqrt(2n) of it). Measured, mean of eight splits: the minimum of its flat curve gives servo 0.298, prostate
+    0.645; all neurons 0.227 and 0.639.
+    """
     if method.neurons is not None:
         n = min(method.neurons, len(curve.validation))
         return Choice(n, float(curve.validation[n - 1])), "given"
-    chosen: Choice | None = getattr(curve.choices, method.select)
+    last, best = float(curve.validation[-1]), curve.choices.best
+    if method.select is None and curve.variant == "kernel":
+        held_out = np.mean(data.view.split.sides(data.rows.sample) == Side.VALIDATION) * data.rows.total
+        if last <= best.error * (1.0 + (2.0 * held_out) ** -0.5):
+            return Choice(len(curve.validation), last), "all"
+    chosen: Choice | None = getattr(curve.choices, method.select or "best")
     if chosen is None:
         return curve.choices.smallest, "smallest (no clear knee)"
-    return chosen, method.select
+    return chosen, method.select or "best"
 
 
 def _refit(phase_one: PhaseOne, dataset: Dataset, encoded: Encoded) -> tuple[Encoding, PhaseOne]:
@@ -419,7 +414,7 @@ def _judge_paper(name: str, data: Training, method: MethodSettings, elm: ElmSett
     timer = Stopwatch()
     if name in VARIANTS:
         fitted = fit_variant(name, PhaseOne(data, method, timer), method, timer)
-        best, seconds = minimum(fitted.curve.validation), timer.total
+        best, seconds = fitted.curve.choices.best, timer.total
         with timer("predicting"):
             data.fold(ErrorRows(data.view, (fitted.network.first(best.neurons),), Side.VALIDATION), "predicting")
         return Judged(name, best.neurons, best.error, None, seconds, timer.phases["predicting"], fitted.curve)
@@ -540,7 +535,20 @@ def settings_facts(
     """What was asked for, for the report and the model file."""
     kernel = vars(method.kernel)
     chosen = {key: value for key, value in vars(method).items() if key != "kernel"}
-    return {"split": dict(vars(split)), "method": chosen, "kernel": dict(kernel), "missing": data.missing}
+    return {
+        "split": dict(vars(split)),
+        "method": chosen,
+        "kernel": dict(kernel),
+        "missing": data.missing,
+        "predict_options": _predict_options(data),
+    }
+
+
+def _predict_options(data: DataSettings) -> list[str]:
+    """What `predict` must be told about files like these."""
+    given = {"--decimal": data.read.decimal, "--encoding": data.read.encoding}
+    usual = {"--decimal": ".", "--encoding": "utf-8"}
+    return [word for option, value in given.items() if value != usual[option] for word in (option, value)]
 
 
 def versions() -> dict[str, str]:

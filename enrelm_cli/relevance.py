@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from enrelm_cli.folds import one_blas_thread
 from enrelm_cli.kernel import Array
 from enrelm_cli.network import Network
 
@@ -21,6 +22,7 @@ _PREDICTIONS = 200_000
 _ROWS = (100, 1000)
 
 
+@one_blas_thread
 def shares(network: Network, X: Array, columns: Sequence[int], names: Sequence[str]) -> tuple[tuple[str, float], ...]:
     """(t, d) standardised rows in hash order, the column of each input -> (name, share), largest share first."""
     distinct = sorted(set(columns))

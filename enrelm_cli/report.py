@@ -105,8 +105,9 @@ class Candidate:
 class FitReport:
     data: DataFacts
     variant: str
-    neurons: int
-    selection: str  # best, knee, smallest, or given
+    neurons: int  # of the model
+    chosen_neurons: int  # of the network whose errors are reported; a refit to all rows may find more, or fewer
+    selection: str  # best, knee, smallest, all, or given
     choices: Choices
     train_error: float
     validation_error: float
@@ -122,11 +123,13 @@ class FitReport:
     model: str | None
     settings: Json
     notes: tuple[str, ...] = ()
+    not_saved: str = "not saved: add -o model.joblib to keep it"
 
     def to_json(self) -> Json:
         return {
             "variant": self.variant,
             "neurons": self.neurons,
+            "chosen_neurons": self.chosen_neurons,
             "train_error": self.train_error,
             "validation_error": self.validation_error,
             "linear_error": self.linear_error,

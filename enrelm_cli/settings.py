@@ -84,7 +84,7 @@ class MethodSettings:
     """How the network is found."""
 
     neurons: int | None = None
-    select: str = "best"
+    select: str | None = None  # None: best, but all neurons of the kernel variant unless fewer are clearly better
     max_neurons: int | None = None
     landmarks: int | None = None  # None: auto; ALL_ROWS: every row
     epsilon: float | None = None
@@ -94,7 +94,8 @@ class MethodSettings:
     kernel: KernelSettings = field(default_factory=KernelSettings)
 
     def __post_init__(self) -> None:
-        _one_of(self.select, SELECTIONS, "--select")
+        if self.select is not None:
+            _one_of(self.select, SELECTIONS, "--select")
         _check(
             self.neurons is None or self.neurons >= 1, f"--neurons {self.neurons} must be at least 1", "leave it out"
         )

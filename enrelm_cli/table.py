@@ -20,6 +20,7 @@ from enrelm_cli.parsing import (
     Kind,
     Reading,
     Unconvertible,
+    decimal_hint,
     inferred,
     join,
     numbers,
@@ -305,7 +306,8 @@ def _check_target(table: Table, roles: Roles, kinds: Mapping[str, Kind]) -> None
     if target is None or kinds[target] in (Kind.NUMBER, Kind.BOOLEAN):
         return
     hint = "a target is a column of numbers: name another, or type --null TOKEN for what means a missing value"
-    raise wrong_kind(table.label, target, Kind.NUMBER, _not_numbers(table, target), hint)
+    found = _not_numbers(table, target)
+    raise wrong_kind(table.label, target, Kind.NUMBER, found, decimal_hint(found) or hint)
 
 
 def _pass(table: Table, reading: Reading, engine: Engine, keep: bool) -> list[_Parsed]:

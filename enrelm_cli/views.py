@@ -6,8 +6,9 @@ The terminal, Markdown and HTML all draw these blocks, so they cannot tell diffe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from enrelm_cli import words
 from enrelm_cli.curve import Choice, Choices
@@ -107,7 +108,7 @@ def view(report: Report) -> list[Block]:
 
 
 def fit_view(report: FitReport) -> list[Block]:
-    blocks: list[Block] = [_result(report.variant, report.neurons, report.validation_error, report.linear_error)]
+    blocks: list[Block] = [_result(report.variant, report.chosen_neurons, report.validation_error, report.linear_error)]
     blocks.append(
         _facts(
             ("read", (_read(report.data), *report.data.notes)),
@@ -118,14 +119,14 @@ def fit_view(report: FitReport) -> list[Block]:
             ("stopped", report.stop or ()),
             ("time", _times(report.timings)),
             ("notes", report.notes),
-            ("model", report.model or "not saved: add -o model.joblib to keep it"),
+            ("model", report.model or report.not_saved),
         )
     )
     if len(report.candidates) > 1:
         blocks.append(_candidates(report))
     blocks += _relevance(report.relevance)
     if report.model:
-        blocks.append(Command("predict with it", words.shell(["enrelm", "predict", report.model, "new.csv"])))
+        blocks.append(_predict_command(report.model, report.settings))
     return blocks
 
 
@@ -147,6 +148,15 @@ def _fit_rows(report: FitReport) -> str:
     return f"{text}; then fitted again on all {words.count(report.data.rows)}" if report.refit else text
 
 
+def _predict_command(model: str, settings: Mapping[str, Any]) -> Command:
+    options = [str(word) for word in settings.get("predict_options", ())]
+    return Command("predict with it", words.shell(["enrelm", "predict", model, "new.csv", *options]))
+
+
+# How the size was chosen, where the word alone would not say it.
+_SELECTIONS = {"given": "as given", "all": "all: fewer are not better by more than chance"}
+
+
 def _chosen(report: FitReport) -> str:
     offered = " · ".join(
         f"{'/'.join(names)} {words.count(choice.neurons)} ({words.error(choice.error)})"
@@ -154,8 +164,11 @@ def _chosen(report: FitReport) -> str:
     )
     if report.choices.knee is None:
         offered += " · no clear knee"
-    how = "as given" if report.selection == "given" else report.selection
-    return f"{words.count(report.neurons)}, {how}; the curve offers {offered}"
+    how = _SELECTIONS.get(report.selection, report.selection)
+    text = f"{words.count(report.chosen_neurons)}, {how}; the curve offers {offered}"
+    if report.neurons != report.chosen_neurons:
+        text += f"; {words.count(report.neurons)} in the model fitted to all rows"
+    return text
 
 
 def named_choices(choices: Choices) -> list[tuple[tuple[str, ...], Choice]]:
@@ -580,7 +593,7 @@ def info_view(report: InfoReport) -> list[Block]:
     lines = tuple(Line((name, kind, details)) for name, kind, details in report.columns)
     blocks.append(Grid("columns", (Column("column"), Column("kind"), Column("details")), lines))
     blocks += _relevance(report.relevance)
-    blocks.append(Command("predict with it", words.shell(["enrelm", "predict", report.path, "new.csv"])))
+    blocks.append(_predict_command(report.path, report.settings))
     return blocks
 
 

@@ -64,6 +64,7 @@ def fit_report(**changes: object) -> FitReport:
         "data": DATA,
         "variant": "kernel",
         "neurons": 187,
+        "chosen_neurons": 187,
         "selection": "best",
         "choices": Choices(Choice(187, 0.459), Choice(31, 0.4822), Choice(102, 0.4631)),
         "train_error": 0.41234,

@@ -16,8 +16,15 @@ from enrelm_cli.kernel import Array
 
 ROOT = Path(__file__).parent.parent
 VARIANTS = ("approximate", "incremental", "kernel")
-# Of the target's spread: what another order of the same sums may change.
-ROUNDING = 1e-8
+
+
+def rounding(variant: str, rows: int) -> float:
+    """What another order of the same sums may change, as a share of the target's spread.
+
+    Landmarks of a smooth kernel depend on each other nearly enough to magnify the rounding of its Gram matrix
+    (LANDMARK_CUT in eigenbasis.py): 1.8e-7 was measured.
+    """
+    return 1e-6 if variant == "kernel" and rows > 2000 else 1e-8
 
 
 def enrelm(*words: object, **environment: str) -> bytes:
@@ -133,8 +140,10 @@ CASES = [
 def test_what_should_not_matter_does_not(tmp_path: Path, variant: str, change: Change, rows: int, fresh: Path) -> None:
     expected = reference(tmp_path, variant, rows, fresh)
     found = predictions(tmp_path, change(tmp_path, table(rows)), variant, fresh)
+    moved = np.abs(found - expected).max()
     spread = np.std([float(row["y"]) for row in table(rows)])
-    assert np.abs(found - expected).max() <= ROUNDING * spread
+    print(f"{change.__name__}, {variant}, {rows} rows: {moved / spread:.1e} of the spread")
+    assert moved <= rounding(variant, rows) * spread
 
 
 @pytest.mark.parametrize(

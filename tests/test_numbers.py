@@ -207,6 +207,31 @@ def test_two_distinct_rows_can_be_shuffled_apart(tmp_path: Path, variant: str) -
     assert_sensible(predictions, columns["y"], 1.0)
 
 
+def large(distinct: int) -> Columns:
+    """More rows than the sample holds, with few different inputs."""
+    place = np.resize(np.arange(distinct), 34_000)
+    noise = 0.1 * np.random.default_rng(0).standard_normal(len(place))
+    return {"a": place.tolist(), "b": (place**2).tolist(), "y": np.round(np.sin(place) + noise, 3)}
+
+
+def test_a_large_table_of_two_different_rows_is_refused_with_the_other_split(tmp_path: Path) -> None:
+    """Found here: all of them trained, and the error of no validation row at all was 0."""
+    predictions, error = fit_and_predict(tmp_path, large(2), "approximate")
+    assert predictions is None
+    assert "only 2 different values" in " ".join(error.split())
+    assert "--split shuffle" in error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("distinct", [3, 5, 50])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_large_table_of_few_different_rows_is_fitted(tmp_path: Path, variant: str, distinct: int) -> None:
+    columns = large(distinct)
+    predictions, error = fit_and_predict(tmp_path, columns, variant)
+    assert predictions is not None, error
+    assert_sensible(predictions, columns["y"])
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_linear_target_is_learnt(tmp_path: Path, variant: str) -> None:
     columns = FITS["a linear target"](np.random.default_rng(11))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from enrelm_cli.activation import Activation
 from enrelm_cli.eigenbasis import BLOCK, EigenBasis
-from enrelm_cli.folds import Chunk, Sums
+from enrelm_cli.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.hidden_layer import HiddenLayer, InverseRows, hidden_layer
 from enrelm_cli.kernel import Array
 from enrelm_cli.network import Network
@@ -71,6 +71,7 @@ class Path:
     stop: Stop
 
 
+@one_blas_thread
 def stagewise(sums: Sums, n: int, epsilon: float, tolerance: float, max_steps: int = MAX_STEPS) -> Path:
     """Forward stagewise regression from the Gram matrix of uncentred outputs."""
     T, means = sums["n"], sums["s"] / sums["n"]

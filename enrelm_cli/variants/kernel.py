@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.eigenbasis import BLOCK, EigenBasis
-from enrelm_cli.folds import Chunk, Keys, Sums
+from enrelm_cli.folds import Chunk, Keys, Sums, one_blas_thread
 from enrelm_cli.kernel import Array
 from enrelm_cli.network import Network
 from enrelm_cli.training import Training
@@ -144,6 +144,7 @@ def fit(data: Training, basis: EigenBasis, n: int) -> Network:
     return Network(features, chosen.beta, basis.y_mean, order=chosen.order, facts=facts)
 
 
+@one_blas_thread
 def left_out_errors(data: Training, basis: EigenBasis, alpha: float, n: int) -> Array:
     """The error of every training row of the sample when it is left out of the network of n neurons, standardised."""
     shrunk = np.ones((len(basis.values), 1))
