@@ -13,12 +13,12 @@ DATA ?= ../shared/data
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -e .
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,plot,baselines]'
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev,plot,baselines]'
 	touch $@
 
 demo: $(VENV)/.installed
@@ -42,8 +42,8 @@ test-all: $(VENV)/.installed-dev
 # The extras have virtual environments of their own: `nngp` alone pulls in TensorFlow.
 $(VENV)-%/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-$*
-	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,$*]'
+	$(VENV)-$*/bin/python -m pip install -qq --disable-pip-version-check --upgrade pip
+	$(VENV)-$*/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev,$*]'
 	touch $@
 
 test-dask: $(VENV)-dask/.installed
@@ -59,11 +59,11 @@ test-nngp: $(VENV)-nngp/.installed
 # make bench BENCH='--only selection,startup', make bench BENCH=--quick
 $(VENV)-bench/.installed-peers: pyproject.toml benchmarks/requirements.txt
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check -e '.[plot,baselines]'
+	$(VENV)-bench/bin/python -m pip install -qq --disable-pip-version-check --upgrade pip
+	$(VENV)-bench/bin/python -m pip install -qq --disable-pip-version-check -e '.[plot,baselines]'
 	# One by one: a peer that does not install is skipped by the run and named in the report.
 	grep -v '^\#' benchmarks/requirements.txt | while read -r peer; do \
-	  $(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check "$$peer" || true; done
+	  $(VENV)-bench/bin/python -m pip install -qq --disable-pip-version-check "$$peer" || true; done
 	touch $@
 
 bench: $(VENV)-bench/.installed-peers

@@ -246,7 +246,7 @@ def single_threaded_blas() -> Any:
 def one_blas_thread(function: Callable[P, Result]) -> Callable[P, Result]:
     """A function whose result must not depend on the number of threads, and which gains little from them.
 
-    OpenBLAS's threads wait for each other busily: beside other work, two of them can take a hundred times as long as one.
+    OpenBLAS's threads wait for each other busily: beside other work, two can take a hundred times as long as one.
     """
 
     @wraps(function)
