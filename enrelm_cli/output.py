@@ -45,21 +45,23 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.enrelm-{secrets.token_hex(4)}.tmp")
-    stream = _create(temporary, path)
+    stream: BinaryIO | None = None
     try:
         try:
+            stream = _create(temporary, path)
             if mode is not None:
                 os.chmod(temporary, stat.S_IMODE(mode))
             writer = _Writer(stream, path)
             yield writer  # type: ignore[misc]
             writer.finish()
         finally:
-            with suppress(OSError):  # of bytes that could not be written: that has been said
-                stream.close()
+            if stream is not None:
+                with suppress(OSError):  # of bytes that could not be written: that has been said
+                    stream.close()
         os.replace(temporary, target)
     except BaseException:
-        # Also Ctrl-C: nothing half-written is left behind.
-        with suppress(FileNotFoundError):
+        # Also Ctrl-C, and at once: between the file's creation and here there is no moment that is not inside the try.
+        with suppress(OSError):
             os.remove(temporary)
         raise
     _sync_folder(folder)

@@ -140,7 +140,7 @@ def interrupt(job: Job, which: signal.Signals, random_: random.Random, while_wri
     with start(*job.words) as process:
         if while_writing:
             while process.poll() is None and len(os.listdir(job.output.parent)) < 2:
-                pass
+                time.sleep(0.0005)
             time.sleep(random_.uniform(0.0, 0.02))
         else:
             time.sleep(random_.uniform(0.0, 1.05 * job.seconds))
@@ -176,7 +176,8 @@ def test_ctrl_c_and_sigterm_end_with_their_code_and_leave_no_temporary_file(
 ) -> None:
     target: Job = request.getfixturevalue(job)
     found, state, told = interrupt(target, which, random.Random(1), while_writing=True)
-    assert found in (0, code), told
+    # A shell shows 128 + n for a process that the signal itself ended, too: Python may do that on its way out.
+    assert found in (0, code, -which), told
     assert state in ("old", "new")
     assert "Traceback" not in told
     if found == 0:
