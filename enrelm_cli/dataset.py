@@ -85,8 +85,7 @@ def encode(dataset: Dataset, split: SplitSettings, test_size: float = 0.0) -> En
     if split.kind == "shuffle":
         return _encode_shuffled(dataset, split, test_size)
     known = dataset.survey
-    whole = len(known.sample_keys) == known.rows
-    sides = hash_split(known.sample_keys, whole, split.seed, split.validation_size, test_size)
+    sides = hash_split(known.sample_keys, known.sample_is_whole, split.seed, split.validation_size, test_size)
     encoding = _encoding(dataset, lambda keys: sides.sides_of(keys) == Side.TRAIN)
     return Encoded(_rows(dataset, encoding), sides, encoding, (*dataset.notes, *encoding.notes))
 
@@ -129,7 +128,7 @@ def _rows(dataset: Dataset, encoding: Encoding) -> Rows:
     known = dataset.survey
     sample = encoding.chunk(known.sample)
     pieces_on_disk = [EncodedPiece(piece, encoding) for piece in dataset.table.pieces]
-    whole = len(known.sample_keys) == known.rows
+    whole = known.sample_is_whole
     total = known.rows - (known.incomplete if dataset.settings.missing == "drop" else 0)
     names, groups = encoding.inputs, encoding.groups
     return Rows(pieces_on_disk, sample, whole, total, names, groups, target, dataset.engine, in_memory=False)

@@ -9,7 +9,6 @@ Nothing is scaled here, and an input that never varies is kept: both are decided
 
 from __future__ import annotations
 
-import builtins
 import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -520,19 +519,6 @@ class PredictInput:
 
     def __iter__(self) -> Iterator[Piece]:
         return stream(self.sources, self.options, self.kinds, self.ids, self.raw, self.check, self.target)
-
-    @property
-    def header(self) -> builtins.bytes:
-        """Of the raw rows, without its line end."""
-        return header_bytes(self.sources[0])[0]
-
-    @property
-    def header_end(self) -> builtins.bytes:
-        return header_bytes(self.sources[0])[1]
-
-    @property
-    def delimiter(self) -> str:
-        return header_bytes(self.sources[0])[2]
 
 
 def open_for_predict(

@@ -319,11 +319,6 @@ class Survey:
         """The sample is every row that has a target."""
         return len(self.sample_keys) == self.rows
 
-    @property
-    def usable_rows(self) -> int:
-        """Rows with a target; with `--missing drop` those of them that are incomplete go, too."""
-        return self.rows
-
 
 def survey(table: Table, roles: Roles, engine: Engine) -> Survey:
     """One fold over the pieces of a loaded table."""
