@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy import special
 
 from enrelm_cli.kernel import Array
 
@@ -66,11 +66,18 @@ def _small(x: Array) -> bool:
 
 
 def _erf(z: Array) -> Array:
-    return _odd_series(z, _ERF_SERIES) if _small(z) else special.erf(z)
+    return _odd_series(z, _ERF_SERIES) if _small(z) else _special().erf(z)
 
 
 def _erfinv(u: Array) -> Array:
-    return _odd_series(u, _ERFINV_SERIES) if _small(u) else special.erfinv(u)
+    return _odd_series(u, _ERFINV_SERIES) if _small(u) else _special().erfinv(u)
+
+
+def _special() -> Any:
+    """scipy.special, when the series is not enough: loading it takes 0.1 s, much of a small `predict`."""
+    from scipy import special
+
+    return special
 
 
 def _arctan(z: Array) -> Array:

@@ -26,8 +26,9 @@ from scipy.linalg import solve_triangular
 
 from enrelm_cli.activation import ERF, Activation
 from enrelm_cli.curve import relative_errors
+from enrelm_cli.features import HiddenLayer
 from enrelm_cli.folds import Chunk, LocalEngine, Sums, single_threaded_blas
-from enrelm_cli.hidden_layer import HiddenLayer, pseudo_solve
+from enrelm_cli.hidden_layer import pseudo_solve
 from enrelm_cli.kernel import Array
 from enrelm_cli.network import ErrorRows, Network
 from enrelm_cli.resources import cores

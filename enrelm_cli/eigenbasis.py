@@ -18,17 +18,16 @@ arbitrary, and below that ratio float64 leaves nothing of an eigenvector.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import blas, lapack
 
-from enrelm_cli import nngp
 from enrelm_cli.errors import DataError
+from enrelm_cli.features import BLOCK, KernelFeatures
 from enrelm_cli.folds import Chunk, Keys, Sums, one_blas_thread
 from enrelm_cli.kernel import Array, Kernel, Prepared
 from enrelm_cli.landmarks import Landmarks
@@ -36,42 +35,6 @@ from enrelm_cli.split import Side
 from enrelm_cli.standard import View
 
 CUT = 1e-12
-# Rows of a block of the kernel matrix: with 1,000 landmarks it stays inside a core's cache share.
-BLOCK = 1024
-
-
-@dataclass(frozen=True)
-class KernelFeatures:
-    """phi(x) = K(x, Z) P - offset: hidden outputs that are the kernel's own eigenfunctions."""
-
-    kernel: Kernel
-    Z: Array  # (m, d)
-    P: Array  # (m, k)
-    offset: Array  # (k,)
-
-    def outputs(self, X: Array) -> Array:
-        """(t, d) -> (t, k)."""
-        prepared = self.kernel.prepare(self.Z)
-        result = np.empty((len(X), self.P.shape[1]))
-        for start in range(0, len(X), BLOCK):
-            block = slice(start, start + BLOCK)
-            np.matmul(prepared.against(X[block]), self.P, out=result[block])
-        result -= self.offset
-        return result
-
-    def combine(self, X: Array, beta: Array) -> Array:
-        """phi(X) beta without forming phi: (t,)."""
-        prepared, weights = self.kernel.prepare(self.Z), self.P @ beta
-        parts = [prepared.against(X[start : start + BLOCK]) @ weights for start in range(0, len(X), BLOCK)]
-        total: Array = np.concatenate(parts) if parts else np.zeros(0)
-        return total - self.offset @ beta
-
-    def take(self, order: NDArray[np.int64]) -> KernelFeatures:
-        return replace(self, P=np.ascontiguousarray(self.P[:, order]), offset=self.offset[order])
-
-    @property
-    def size(self) -> int:
-        return int(self.P.shape[1])
 
 
 @dataclass(frozen=True)
@@ -259,25 +222,3 @@ def nested_squares(gram: Sums, V: Array, offset: Array, beta: Array, intercept: 
     own = gram["yy"] - 2.0 * intercept * gram["y"] + gram["n"] * intercept**2
     squares: Array = own - 2.0 * cross + square
     return squares
-
-
-def features_to_document(features: KernelFeatures) -> dict[str, Any]:
-    kernel = features.kernel
-    return {
-        "activation": kernel.activation,
-        "backend": kernel.backend,
-        "weight_variance": kernel.weight_variance,
-        "bias_variance": kernel.bias_variance,
-        "depth": kernel.depth,
-        "Z": features.Z,
-        "P": features.P,
-        "offset": features.offset,
-    }
-
-
-def features_from_document(document: dict[str, Any]) -> KernelFeatures:
-    activation, backend = document["activation"], document["backend"]
-    kernel = nngp.kernel_of(
-        activation, backend, document["weight_variance"], document["bias_variance"], document["depth"]
-    )
-    return KernelFeatures(kernel, document["Z"], document["P"], document["offset"])

@@ -146,35 +146,35 @@ class Encoding:
 
     def chunk(self, batch: Batch) -> Chunk:
         """Rows to fit: those without a target are left out, and with `missing="drop"` those with any missing input."""
-        chunk, incomplete, _ = self._encoded(batch)
-        kept = ~np.isnan(chunk.y)
+        hashes: list[Keys] = []
+        X, y, incomplete, _ = self._encoded(batch, hashes)
+        kept = ~np.isnan(y)
         if self.missing == "drop":
             kept &= ~incomplete
-        return chunk.where(kept)
+        return Chunk(X, y, row_keys(hashes, len(y)), batch.row).where(kept)
 
-    def chunk_for_predict(self, batch: Batch) -> tuple[Chunk, Unseen]:
-        """Rows to predict: all of them, and what was out of the ordinary in them."""
-        chunk, _, unseen = self._encoded(batch)
-        return chunk, unseen
+    def for_predict(self, batch: Batch) -> tuple[Array, Array, Unseen]:
+        """(X, y, what was out of the ordinary) of rows to predict: all of them, and no keys, which only a fit needs."""
+        X, y, _, unseen = self._encoded(batch, None)
+        return X, y, unseen
 
-    def _encoded(self, batch: Batch) -> tuple[Chunk, NDArray[np.bool_], Unseen]:
+    def _encoded(self, batch: Batch, hashes: list[Keys] | None) -> tuple[Array, Array, NDArray[np.bool_], Unseen]:
+        """(X, y, which rows miss an input, what was odd); the hashes of each column's cells go to `hashes`."""
         rows = batch.rows
         X = np.empty((rows, len(self.inputs)))
         incomplete = np.zeros(rows, dtype=bool)
-        hashes: list[Keys] = []
         unseen = Unseen()
         at = 0
         for column in self.columns:
             width = column.width
             encode = _encode_number if column.levels is None else _encode_levels
-            keys, missing, odd = encode(batch.columns.column(column.name), column, X[:, at : at + width])
-            hashes.append(keys)
+            missing, odd = encode(batch.columns.column(column.name), column, X[:, at : at + width], hashes)
             incomplete |= missing
             unseen = unseen.merge(odd) if odd is not None else unseen
             at += width
         has_target = self.target in batch.columns.schema.names
         y = numbers(batch.columns.column(self.target)) if has_target else np.full(rows, np.nan)
-        return Chunk(X, y, row_keys(hashes, rows), batch.row), incomplete, unseen
+        return X, y, incomplete, unseen
 
     def to_document(self) -> dict[str, Any]:
         """Plain values only, for the model file."""
@@ -220,8 +220,10 @@ def _way(missing: str) -> Missing:
     raise ValueError(f"missing cells can be filled, dropped or an error, not {missing!r}")
 
 
-def _encode_number(array: Any, column: Column, X: Array) -> tuple[Keys, NDArray[np.bool_], Unseen | None]:
-    """Fill X (t, 1 or 2) in place; (hash of each cell, which are missing, what was odd)."""
+def _encode_number(
+    array: Any, column: Column, X: Array, hashes: list[Keys] | None
+) -> tuple[NDArray[np.bool_], Unseen | None]:
+    """Fill X (t, 1 or 2) in place; (which are missing, what was odd)."""
     values = numbers(array)
     missing = np.isnan(values)
     some = bool(missing.any())
@@ -230,10 +232,14 @@ def _encode_number(array: Any, column: Column, X: Array) -> tuple[Keys, NDArray[
         X[missing, 0] = column.fill
     if column.indicator:
         X[:, 1] = missing
-    return hash_numbers(values), missing, Unseen(missing={column.name: int(missing.sum())}) if some else None
+    if hashes is not None:
+        hashes.append(hash_numbers(values))
+    return missing, Unseen(missing={column.name: int(missing.sum())}) if some else None
 
 
-def _encode_levels(array: Any, column: Column, X: Array) -> tuple[Keys, NDArray[np.bool_], Unseen | None]:
+def _encode_levels(
+    array: Any, column: Column, X: Array, hashes: list[Keys] | None
+) -> tuple[NDArray[np.bool_], Unseen | None]:
     """The same for levels: X (t, levels and perhaps 'is missing')."""
     codes, levels = coded(array, column.kind)
     assert column.levels is not None
@@ -250,7 +256,9 @@ def _encode_levels(array: Any, column: Column, X: Array) -> tuple[Keys, NDArray[
     odd = None
     if len(known) < len(codes):
         odd = _odd_levels(column.name, codes[at < 0], levels)
-    return hash_codes(codes, levels), missing, odd
+    if hashes is not None:
+        hashes.append(hash_codes(codes, levels))
+    return missing, odd
 
 
 def _odd_levels(name: str, codes: NDArray[np.int64], levels: Sequence[str | None]) -> Unseen:

@@ -9,12 +9,13 @@ only on the pieces. The trees also keep the rounding error of a sum over n items
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache, wraps
+from functools import cache, wraps
 from itertools import takewhile
 from threading import Event
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
@@ -35,7 +36,7 @@ class Chunk:
     X: Array  # (t, d) encoded inputs
     y: Array  # (t,) target, NaN where it is missing
     key: Keys  # (t,) content hash of the row's inputs: equal inputs, equal key
-    row: int  # index of the first row in the table; -1 where the engine cannot know it
+    row: int  # index of the first row in the table; below 0 where the engine cannot know it
     index: NDArray[np.int64] | None = None  # (t,) every row's index, where they are not consecutive
 
     @property
@@ -54,11 +55,17 @@ class Chunk:
 
     def blocks(self, rows: int) -> Iterator[Chunk]:
         """The same rows, at most so many at a time: what is computed of a block stays in cache."""
-        return (self.take(slice(start, start + rows)) for start in range(0, self.rows, rows))
+        return (self.between(start, start + rows) for start in range(0, self.rows, rows))
 
-    def take(self, rows: slice | NDArray[np.int64]) -> Chunk:
-        """These rows of the chunk."""
-        return Chunk(self.X[rows], self.y[rows], self.key[rows], self.row, self.numbers()[rows])
+    def between(self, start: int, stop: int) -> Chunk:
+        """Rows start to stop of the chunk, without a copy."""
+        part = slice(start, stop)
+        row, index = (self.row + start, None) if self.index is None else (self.row, self.index[part])
+        return Chunk(self.X[part], self.y[part], self.key[part], row, index)
+
+    def take(self, places: NDArray[np.int64]) -> Chunk:
+        """The rows at these places of the chunk."""
+        return Chunk(self.X[places], self.y[places], self.key[places], self.row, self.numbers()[places])
 
 
 class Mergeable(Protocol):
@@ -240,7 +247,7 @@ def size(item: Any) -> int:
 
 def single_threaded_blas() -> Any:
     """BLAS on one thread while our own threads share the rows: the result then does not depend on their number."""
-    return _controller().limit(limits=1, user_api="blas")
+    return _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
 
 
 def one_blas_thread(function: Callable[P, Result]) -> Callable[P, Result]:
@@ -257,11 +264,9 @@ def one_blas_thread(function: Callable[P, Result]) -> Callable[P, Result]:
     return run
 
 
-@lru_cache(maxsize=1)
-def _controller() -> Any:
-    """Finding the process's BLAS libraries takes milliseconds: once is enough."""
-    # scipy brings a BLAS of its own, which is only found once it is loaded.
-    import scipy.linalg  # noqa: F401
+@cache
+def _controller(with_scipy: bool) -> Any:
+    """Finding the process's BLAS libraries takes milliseconds: once before scipy brings its own and once after."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -19,11 +19,8 @@ from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
 
-# The even sample of a table: at most this many of its rows, the first ones in the order of `first_rows`.
-SAMPLE_ROWS = 32768
-SAMPLE_SALT = 0x5A3D1E
-
-# The even sample of a table: the rows whose rehash(key, SAMPLE_SALT) is smallest. The salt is beyond any user's seed.
+# The even sample of a table: at most this many of its rows, the first ones in the order of `first_rows`, which goes by
+# rehash(key, SAMPLE_SALT). The salt is beyond any user's seed.
 SAMPLE_ROWS = 32_768
 SAMPLE_SALT = 0x656E_73616D706C65
 
@@ -100,13 +97,25 @@ def first_rows(keys: Keys, targets: Keys, rows: int) -> NDArray[np.int64]:
     that is not among its own set's first has as many smaller places before it in the union.
     """
     order = rehash(keys, SAMPLE_SALT)
+    if len(order) > 4 * rows:
+        # Every copy of the keys with the smallest hashes: where they are as many different keys as are wanted, the
+        # other rows need not be sorted.
+        low = np.flatnonzero(order <= np.partition(order, 2 * rows)[2 * rows])
+        if len(np.unique(order[low])) >= rows:
+            return low[_in_order(order[low], targets[low])[:rows]]
+    return _in_order(order, targets)[:rows]
+
+
+def _in_order(order: Keys, targets: Keys) -> NDArray[np.int64]:
+    """Places of all rows, sorted as `first_rows` says."""
     places = np.argsort(order)
     ascending = order[places]
     begins = np.ones(len(order), dtype=bool)
     begins[1:] = ascending[1:] != ascending[:-1]
     if begins.all():
-        return places[:rows]
+        return places
     places = np.lexsort((targets, order))
     starts = np.flatnonzero(begins)
     copy = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    return places[np.lexsort((ascending, copy))][:rows]
+    in_order: NDArray[np.int64] = places[np.lexsort((ascending, copy))]
+    return in_order

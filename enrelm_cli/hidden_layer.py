@@ -6,16 +6,14 @@ weights that are rounding noise. Rows are samples here (the paper's X is transpo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-from enrelm_cli import activation
 from enrelm_cli.activation import Activation
-from enrelm_cli.eigenbasis import BLOCK, EigenBasis
+from enrelm_cli.eigenbasis import EigenBasis
+from enrelm_cli.features import BLOCK, HiddenLayer
 from enrelm_cli.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.kernel import Array
 from enrelm_cli.split import Side
@@ -23,37 +21,6 @@ from enrelm_cli.standard import View
 
 # X'X of standardised inputs: a direction with less than this share of the largest is a dependence, not information.
 DEPENDENT = 1e-12
-
-
-@dataclass(frozen=True)
-class HiddenLayer:
-    """s(x) = sigma(W x) - offset."""
-
-    W: Array  # (n, d)
-    offset: Array  # (n,) zero, or the mean of the training outputs where the variant centres them
-    sigma: Activation = activation.ERF
-
-    def outputs(self, X: Array) -> Array:
-        """(t, d) -> (t, n)."""
-        return self.sigma(X @ self.W.T) - self.offset
-
-    def combine(self, X: Array, beta: Array) -> Array:
-        """s(X) beta: (t,)."""
-        return self.sigma(X @ self.W.T) @ beta - self.offset @ beta
-
-    def take(self, order: NDArray[np.int64]) -> HiddenLayer:
-        return replace(self, W=self.W[order], offset=self.offset[order])
-
-    @property
-    def size(self) -> int:
-        return len(self.W)
-
-    def to_document(self) -> dict[str, Any]:
-        return {"W": self.W, "offset": self.offset, "activation": self.sigma.name}
-
-    @staticmethod
-    def from_document(document: dict[str, Any]) -> HiddenLayer:
-        return HiddenLayer(document["W"], document["offset"], activation.named(document["activation"]))
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from enrelm_cli.eigenbasis import KernelFeatures
 from enrelm_cli.encoding import Encoding
 from enrelm_cli.errors import DataError, ModelFileError, UsageError
-from enrelm_cli.hidden_layer import HiddenLayer
+from enrelm_cli.features import HiddenLayer, KernelFeatures
 from enrelm_cli.kernel import Array
 from enrelm_cli.network import Network
 from enrelm_cli.parsing import Kind

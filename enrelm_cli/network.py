@@ -7,34 +7,20 @@ made it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli import nngp
-from enrelm_cli.eigenbasis import KernelFeatures, features_from_document, features_to_document
+from enrelm_cli.features import Features, HiddenLayer, KernelFeatures, features_from_document, features_to_document
 from enrelm_cli.folds import Chunk, Sums
-from enrelm_cli.hidden_layer import HiddenLayer
 from enrelm_cli.kernel import Array
 from enrelm_cli.split import Side
 from enrelm_cli.standard import View
 
 # Rows of a block of a curve: the running sums of a block stay in cache.
 _BLOCK = 512
-
-
-class Features(Protocol):
-    """Hidden outputs of any kind."""
-
-    def outputs(self, X: Array) -> Array: ...
-
-    def combine(self, X: Array, beta: Array) -> Array: ...
-
-    def take(self, order: NDArray[np.int64]) -> Any: ...
-
-    @property
-    def size(self) -> int: ...
 
 
 @dataclass(frozen=True)

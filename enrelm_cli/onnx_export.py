@@ -25,10 +25,9 @@ from numpy.polynomial.chebyshev import cheb2poly
 from scipy import special
 
 from enrelm_cli import __version__
-from enrelm_cli.eigenbasis import KernelFeatures
 from enrelm_cli.encoding import Column
 from enrelm_cli.errors import UsageError
-from enrelm_cli.hidden_layer import HiddenLayer
+from enrelm_cli.features import HiddenLayer, KernelFeatures
 from enrelm_cli.kernel import ArcsineKernel, Array
 from enrelm_cli.model import Model
 from enrelm_cli.parsing import Kind

@@ -49,13 +49,13 @@ class PredictBatch:
     half_width: float | None
 
     def __call__(self, batch: Batch) -> tuple[bytes, Sums, Unseen]:
-        chunk, unseen = self.model.encoding.chunk_for_predict(batch)
-        y_hat = self.model.predict(chunk.X)
+        X, y, unseen = self.model.encoding.for_predict(batch)
+        y_hat = self.model.predict(X)
         columns: Array = y_hat
         if self.half_width is not None:
             columns = np.column_stack([y_hat, y_hat - self.half_width, y_hat + self.half_width])
         text = format_rows(self.layout, columns, batch.ids, batch.raw)
-        return text, self._sums(chunk.y, y_hat), unseen
+        return text, self._sums(y, y_hat), unseen
 
     def _sums(self, y: Array, y_hat: Array) -> Sums:
         known = np.isfinite(y)

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from enrelm_cli.csv_pieces import (
     Block,
@@ -218,6 +217,9 @@ Source = CsvSource | ParquetSource
 
 
 def _parquet_file(content: Content, label: str) -> Any:
+    # Not at the top: it loads file systems of every cloud, which a CSV file does not need.
+    import pyarrow.parquet as pq
+
     try:
         if isinstance(content, Memory):
             return pq.ParquetFile(pa.BufferReader(content.data))

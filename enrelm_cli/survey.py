@@ -132,7 +132,7 @@ def _joined_levels(first: ColumnFacts, second: ColumnFacts, most: int) -> tuple[
 
 @dataclass(frozen=True)
 class Sample:
-    """The first rows in the order of `hashing.first_rows`."""
+    """Rows among which are the first ones in the order of `hashing.first_rows`; sorted once there are too many."""
 
     columns: Any  # pa.RecordBatch: inputs and target, raw
     key: Keys  # (s,) row keys
@@ -151,7 +151,8 @@ class Sample:
     def merge(self, other: Sample, rows: int) -> Sample:
         columns = _stacked([self.columns, other.columns])
         key, target = np.concatenate([self.key, other.key]), np.concatenate([self.target, other.target])
-        return Sample(columns, key, target).smallest(rows)
+        both = Sample(columns, key, target)
+        return both.smallest(rows) if both.rows > rows else both
 
 
 def _stacked(batches: Sequence[Any]) -> Any:
@@ -264,10 +265,10 @@ class _Surveyor:
         names = [column.name for column in self.columns] + [self.target]
         rows = rows.select(sorted(names))
         low = order <= np.uint64(self.bound.highest)
-        if low.all():
-            return Sample(rows, key, y_hash).smallest(SAMPLE_ROWS)
-        rows = rows.filter(pa.array(low))
-        return Sample(rows, key[low], y_hash[low]).smallest(SAMPLE_ROWS)
+        if not low.all():
+            rows, key, y_hash = _compact(rows.filter(pa.array(low))), key[low], y_hash[low]
+        sample = Sample(rows, key, y_hash)
+        return sample.smallest(SAMPLE_ROWS) if sample.rows > SAMPLE_ROWS else sample
 
 
 def _look(array: Any, column: InputColumn) -> tuple[ColumnFacts, Keys, NDArray[np.bool_]]:
@@ -327,6 +328,7 @@ def survey(table: Table, roles: Roles, engine: Engine) -> Survey:
     columns = tuple(InputColumn(name, table.kinds[name], name in roles.categorical) for name in roles.used(table.names))
     surveyor = _Surveyor(columns, roles.target, Bound())
     facts = engine.fold(table.pieces, surveyor, "survey", table.rows)
+    sample = facts.sample.smallest(SAMPLE_ROWS)
     return Survey(
         table=table,
         roles=roles,
@@ -336,8 +338,8 @@ def survey(table: Table, roles: Roles, engine: Engine) -> Survey:
         without_target=facts.without_target,
         incomplete=facts.incomplete,
         content_hash=_digest(columns, roles.target, facts),
-        sample=Batch(facts.sample.columns, -1, table.label),
-        sample_keys=facts.sample.key,
+        sample=Batch(sample.columns, -1, table.label),
+        sample_keys=sample.key,
     )
 
 

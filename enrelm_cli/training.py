@@ -53,7 +53,7 @@ def rows_of_arrays(X: Array, y: Array, engine: Engine | None = None, names: tupl
 
 def cut(chunk: Chunk, rows: int) -> list[list[Chunk]]:
     """A chunk as pieces of at most so many rows."""
-    return [[chunk.take(slice(i, i + rows))] for i in range(0, max(chunk.rows, 1), rows)]
+    return [[chunk.between(i, i + rows)] for i in range(0, max(chunk.rows, 1), rows)]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 from scipy import special
 
 from enrelm_cli import activation, nngp, settings
-from enrelm_cli.hidden_layer import HiddenLayer
+from enrelm_cli.features import HiddenLayer
 
 Z = np.concatenate([np.linspace(-5.0, 5.0, 2001), np.logspace(-12, 0, 200)])
 everyone = pytest.mark.parametrize("name", activation.NAMES)

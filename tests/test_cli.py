@@ -296,6 +296,33 @@ def test_help_imports_no_numerical_library() -> None:
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.parametrize("variant", ["approximate", "kernel"])
+def test_predict_imports_only_what_it_needs(variant: str, sample_data: Path, tmp_path: Path) -> None:
+    fitted = tmp_path / "model.joblib"
+    succeed("fit", sample_data / "friedman.csv", "-t", "y", "--variant", variant, "--no-tune", "-o", fitted)
+    words = [
+        "enrelm",
+        "predict",
+        str(fitted),
+        str(sample_data / "friedman_new.csv"),
+        "-o",
+        str(tmp_path / "p.csv"),
+        "-q",
+    ]
+    # A pandas that would be noticed: pyarrow looks for one with its first scalar.
+    (tmp_path / "pandas.py").write_text("__version__ = '99'\n")
+    code = (
+        f"import sys; sys.argv = {words!r}; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from enrelm_cli.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "heavy = {'scipy.linalg', 'scipy.optimize', 'pandas', 'sklearn', 'joblib', 'rich', 'pyarrow.parquet'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_the_module_runs_as_a_command() -> None:
     done = subprocess.run([sys.executable, "-m", "enrelm_cli", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"enrelm {__version__}\n"

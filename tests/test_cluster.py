@@ -151,9 +151,7 @@ def fitted(files: Path, engine: Engine, variant: str) -> Model:
 
 def predictions(files: Path, model: Model) -> Array:
     opened = open_for_predict([str(files / "new.csv")], ReadOptions(), model.encoding)
-    return np.concatenate(
-        [model.predict(model.encoding.chunk_for_predict(batch)[0].X) for piece in opened for batch in piece]
-    )
+    return np.concatenate([model.predict(model.encoding.for_predict(batch)[0]) for piece in opened for batch in piece])
 
 
 def assert_same(files: Path, found: Model, variant: str) -> None:

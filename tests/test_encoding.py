@@ -62,8 +62,8 @@ def predicted(
     batches = [batch for piece in open_for_predict(names, options or ReadOptions(), encoding, **how) for batch in piece]
     unseen, chunks = Unseen(), []
     for batch in batches:
-        chunk, odd = encoding.chunk_for_predict(batch)
-        chunks.append(chunk)
+        X, y, odd = encoding.for_predict(batch)
+        chunks.append(Chunk(X, y, np.zeros(len(y), np.uint64), batch.row))
         unseen = unseen.merge(odd)
     return batches, chunks, unseen
 

@@ -97,9 +97,7 @@ def fitted(files: Folder, way: Way, variant: str) -> Model:
 
 def predictions(files: Folder, model: Model) -> Array:
     opened = open_for_predict([files["new.csv"]], ReadOptions(), model.encoding)
-    return np.concatenate(
-        [model.predict(model.encoding.chunk_for_predict(batch)[0].X) for piece in opened for batch in piece]
-    )
+    return np.concatenate([model.predict(model.encoding.for_predict(batch)[0]) for piece in opened for batch in piece])
 
 
 @pytest.fixture(scope="module")

@@ -129,11 +129,11 @@ def read_table(folder: Path, data: bytes) -> str:
         return refused(problem)
     try:
         opened = open_for_predict([str(path)], options, encoding, raw=True, with_target=True)
-        again = [encoding.chunk_for_predict(batch)[0] for piece in opened for batch in piece]
+        again = [encoding.for_predict(batch)[0] for piece in opened for batch in piece]
     except UserError as problem:
         # Raw rows are the stricter reading; nothing else may differ.
         return refused(problem, "byte by byte", "read, not appended to")
-    assert sum(chunk.rows for chunk in again) == known.rows + known.without_target
+    assert sum(len(X) for X in again) == known.rows + known.without_target
     return "read"
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enrelm_cli.hashing import combine, first_rows, hash_numbers, hash_texts, rehash
+from enrelm_cli.hashing import SAMPLE_SALT, combine, first_rows, hash_numbers, hash_texts, rehash
 
 
 def test_the_hashes_never_change_between_versions_and_platforms() -> None:
@@ -72,6 +72,22 @@ def test_first_rows_take_every_input_once_before_any_twice() -> None:
     chosen = keys[first_rows(keys, targets, 8)]
     assert len(set(chosen[:5].tolist())) == 5
     assert len(set(chosen[5:].tolist())) == 3
+
+
+@pytest.mark.parametrize("copies", [1, 2, 7, 400])
+def test_first_rows_of_many_are_those_of_a_full_sort(copies: int) -> None:
+    rng = np.random.default_rng(1)
+    keys = hash_numbers(rng.permutation(np.repeat(np.arange(4000.0 // copies), copies)))
+    targets = hash_numbers(rng.standard_normal(len(keys)))
+    order = rehash(keys, SAMPLE_SALT)
+    seen: dict[int, int] = {}
+    ranked = []
+    for place in np.lexsort((targets, order)).tolist():
+        key = int(keys[place])
+        seen[key] = seen.get(key, -1) + 1
+        ranked.append((seen[key], int(order[place]), place))
+    expected = [place for _, _, place in sorted(ranked)]
+    assert first_rows(keys, targets, 300).tolist() == expected[:300]
 
 
 def test_first_rows_do_not_depend_on_how_rows_are_cut_or_ordered() -> None:

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from enrelm_cli import activation, artifact, nngp
-from enrelm_cli.eigenbasis import KernelFeatures, features_from_document, features_to_document
 from enrelm_cli.errors import UsageError
+from enrelm_cli.features import KernelFeatures, features_from_document, features_to_document
 from enrelm_cli.kernel import ArcsineKernel, Array, Kernel
 from enrelm_cli.nngp import NeuralTangentsKernel
 

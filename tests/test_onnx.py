@@ -121,7 +121,7 @@ def test_float32_in_and_out_keeps_six_digits(tmp_path: Path, variant: str) -> No
 def test_encoded_inputs_do_for_runtimes_without_strings(tmp_path: Path, variant: str) -> None:
     model = load_model(str(fitted(tmp_path, mixed_rows(120), "--variant", variant)))
     opened = open_for_predict([str(tmp_path / "data.csv")], ReadOptions(), model.encoding)
-    X = np.concatenate([model.encoding.chunk_for_predict(batch)[0].X for piece in opened for batch in piece])
+    X = np.concatenate([model.encoding.for_predict(batch)[0] for piece in opened for batch in piece])
     exported = onnx_export.export(model, encoded=True)
     assert [port.name for port in exported.inputs] == ["inputs"]
     found = predictions_of(exported, {"inputs": X})

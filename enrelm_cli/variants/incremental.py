@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.activation import Activation
-from enrelm_cli.eigenbasis import BLOCK, EigenBasis
+from enrelm_cli.eigenbasis import EigenBasis
+from enrelm_cli.features import BLOCK, HiddenLayer
 from enrelm_cli.folds import Chunk, Sums, one_blas_thread
-from enrelm_cli.hidden_layer import HiddenLayer, InverseRows, hidden_layer
+from enrelm_cli.hidden_layer import InverseRows, hidden_layer
 from enrelm_cli.kernel import Array
 from enrelm_cli.network import Network
 from enrelm_cli.split import Side

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from enrelm_cli.eigenbasis import BLOCK, EigenBasis
+from enrelm_cli.eigenbasis import EigenBasis
+from enrelm_cli.features import BLOCK
 from enrelm_cli.folds import Chunk, Keys, Sums, one_blas_thread
 from enrelm_cli.kernel import Array
 from enrelm_cli.network import Network
