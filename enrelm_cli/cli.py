@@ -521,7 +521,7 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     run.__signature__ = inspect.Signature([context, *shown])  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in [context, *shown]}
-    return app.command(cls=_Command, help=_shown(function.__doc__))(run)
+    return app.command(function.__name__, cls=_Command, help=_shown(function.__doc__))(run)
 
 
 def _panel_order(parameter: inspect.Parameter) -> int:
@@ -1032,4 +1032,7 @@ def main() -> None:
     """The console script, and `python -m enrelm_cli`: both are called enrelm."""
     global _ours
     _ours = True
+    # Typer builds every option of every registered command; the one that is typed is enough.
+    typed = [command for command in app.registered_commands if [command.name] == sys.argv[1:2]]
+    app.registered_commands = typed or app.registered_commands
     app(prog_name="enrelm")

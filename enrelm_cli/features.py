@@ -17,6 +17,8 @@ from enrelm_cli.kernel import Array, Kernel
 
 # Rows of a block of the kernel matrix: with 1,000 landmarks it stays inside a core's cache share.
 BLOCK = 1024
+# Numbers of a block of hidden outputs.
+_CACHED = 1 << 15
 
 
 class Features(Protocol):
@@ -46,7 +48,14 @@ class HiddenLayer:
 
     def combine(self, X: Array, beta: Array) -> Array:
         """s(X) beta: (t,)."""
-        return self.sigma(X @ self.W.T) @ beta - self.offset @ beta
+        result = np.empty(len(X))
+        # As many rows at a time as keep their hidden outputs in cache.
+        rows = max(_CACHED // max(len(beta), 1), 1)
+        for start in range(0, len(X), rows):
+            block = slice(start, start + rows)
+            np.matmul(self.sigma(X[block] @ self.W.T), beta, out=result[block])
+        result -= self.offset @ beta
+        return result
 
     def take(self, order: NDArray[np.int64]) -> HiddenLayer:
         return replace(self, W=self.W[order], offset=self.offset[order])

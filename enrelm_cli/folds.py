@@ -211,7 +211,7 @@ class LocalEngine:
 
     def _ordered(self, pieces: Iterable[Iterable[Item]], work: Callable[[Iterable[Item]], Result]) -> Iterator[Result]:
         """work(piece) for every piece, in order."""
-        if self.workers == 1:
+        if self.workers == 1 or (isinstance(pieces, Sequence) and len(pieces) == 1):
             yield from map(work, pieces)
             return
         with ThreadPoolExecutor(self.workers) as pool:

@@ -201,7 +201,9 @@ def number_texts(values: Array, decimal: str = ".") -> Any:
 
 
 def _joined(columns: Sequence[Any], ends: Any, delimiter: str) -> bytes:
-    lines = pc.binary_join_element_wise(*columns, pa.scalar(delimiter.encode(), pa.binary()))
+    lines = columns[0]
+    if len(columns) > 1:
+        lines = pc.binary_join_element_wise(*columns, pa.scalar(delimiter.encode(), pa.binary()))
     lines = pc.binary_join_element_wise(lines, ends, pa.scalar(b"", pa.binary()))
     # The values of a binary array lie one after the other: its buffer is the text.
     _, offsets, data = lines.buffers()

@@ -11,11 +11,13 @@ than n in and stops; we stop before it, which changes none of the first n weight
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import blas
 
 from enrelm_cli.activation import Activation
 from enrelm_cli.eigenbasis import EigenBasis
@@ -84,16 +86,18 @@ def stagewise(sums: Sums, n: int, epsilon: float, tolerance: float, max_steps: i
     c[dead] = 0.0
     G[:, dead] = 0.0
     G[dead, :] = 0.0
-    beta = np.zeros(len(c))
+    # A step is some microseconds: Python's own numbers and two calls of BLAS make it half of what numpy's would be.
+    squares, beta = norms.tolist(), [0.0] * len(c)
     entered: list[int] = []
-    inside = np.zeros(len(c), bool)
-    y_norm = float(np.sqrt(sums["yy"]))
+    inside = [False] * len(c)
+    y_norm = math.sqrt(sums["yy"])
     square = float(sums["yy"])
     previous = np.inf
     stop, steps = Stop.STEPS, 0
     while steps < max_steps:
-        j = int(np.argmax(np.abs(c)))
-        if c[j] == 0.0:
+        j = blas.idamax(c)  # argmax |c|
+        correlation = float(c[j])
+        if correlation == 0.0:
             stop = Stop.EXHAUSTED
             break
         if not inside[j]:
@@ -102,18 +106,18 @@ def stagewise(sums: Sums, n: int, epsilon: float, tolerance: float, max_steps: i
                 break
             entered.append(j)
             inside[j] = True
-        step = epsilon * c[j] / norms[j]
+        step = epsilon * correlation / squares[j]
         beta[j] += step
-        square = max(square - 2.0 * step * c[j] + step * step * norms[j], 0.0)
-        c -= step * G[j]
+        square = max(square - 2.0 * step * correlation + step * step * squares[j], 0.0)
+        blas.daxpy(G[j], c, a=-step)  # c -= step G_j
         steps += 1
-        norm = float(np.sqrt(square))
+        norm = math.sqrt(square)
         if (previous - norm) / y_norm < tolerance:
             stop = Stop.TOLERANCE
             break
         previous = norm
     order = np.array(entered, dtype=np.int64)
-    return Path(order, beta[order], means[order], steps, stop)
+    return Path(order, np.array(beta)[order], means[order], steps, stop)
 
 
 @dataclass(frozen=True)
