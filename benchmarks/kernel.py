@@ -30,6 +30,7 @@ OURS, NYSTROEM, BOOSTING = "enrelm kernel", "Nystroem + RidgeCV", "HistGradientB
 GAMMAS = np.logspace(-3.0, 0.5, 12)
 ALPHAS = np.logspace(-6.0, 4.0, 21)
 COMPONENTS = 1000
+CHOSEN: dict[int, float] = {}  # the gamma that a number of components chose last
 # A peer that would take longer than this is left out (the Nystroem grid: one gamma is timed instead).
 PATIENCE = 180.0
 
@@ -81,7 +82,7 @@ def _contest(
     X, y, X_test, y_test = parts
     times = {}
     if NYSTROEM in contest and NYSTROEM in seconds and seconds[NYSTROEM][1] * rows / seconds[NYSTROEM][0] > PATIENCE:
-        contest[NYSTROEM] = lambda X, y: _nystroem(X, y, [_nystroem.chosen])
+        contest[NYSTROEM] = lambda X, y: _nystroem(X, y, [CHOSEN[COMPONENTS]])
         times[NYSTROEM] = float(len(GAMMAS))
         outcome.remarks.append(
             f"{NYSTROEM} at {rows:,} rows: one gamma was timed, the one chosen a size before, and multiplied by 12."
@@ -150,11 +151,8 @@ def _nystroem(X: Any, y: Any, gammas: Any = GAMMAS, components: int = COMPONENTS
         features = Nystroem(gamma=gamma, n_components=min(components, len(y)), random_state=0)
         model = make_pipeline(StandardScaler(), features, RidgeCV(ALPHAS)).fit(X, y)
         if best is None or model[-1].best_score_ > best[-1].best_score_:
-            best, _nystroem.chosen = model, gamma
+            best, CHOSEN[components] = model, gamma
     return best.predict
-
-
-_nystroem.chosen = GAMMAS[len(GAMMAS) // 2]
 
 
 def _kernel_ridge(X: Any, y: Any) -> Predict:

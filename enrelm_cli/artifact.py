@@ -76,7 +76,7 @@ def save(document: dict[str, Any], path: str) -> None:
     """
     import joblib  # here, because loading does without either
 
-    from enrelm_cli.output import atomic_writer
+    from enrelm_cli.files import atomic_writer
 
     strings: dict[str, str] = {}
     plain = _canonical(document, strings, "", 0)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 import signal
 import sys
 import traceback
@@ -570,6 +569,7 @@ def _raise_received() -> None:
 @contextmanager
 def _guard(quiet: bool, verbose: bool, debug: bool) -> Iterator[Screen]:
     """A screen to write on; errors become a line and an exit code."""
+    from enrelm_cli.files import FULL, FULL_HINT, to_nowhere
     from enrelm_cli.render import Screen, error
 
     _received.clear()
@@ -586,24 +586,35 @@ def _guard(quiet: bool, verbose: bool, debug: bool) -> Iterator[Screen]:
         raise typer.Exit(int(problem.exit_code)) from None
     except BrokenPipeError:
         # The reader (`| head`) has seen enough. What is left in the buffer must not fail again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        to_nowhere(sys.stdout)
         raise typer.Exit(0) from None
     except KeyboardInterrupt:
         screen.line.clear(screen.err)
         if not quiet:
             print("interrupted", file=sys.stderr)
         raise typer.Exit(int(Exit.INTERRUPTED)) from None
+    except OSError as problem:
+        if problem.errno not in FULL:
+            raise _bug(problem, debug) from None
+        to_nowhere(sys.stdout)
+        error(screen, UsageError(f"the output cannot be written ({problem.strerror})", FULL_HINT))
+        raise typer.Exit(int(Exit.USAGE)) from None
     except MemoryError:
         error(screen, UsageError("there is not enough memory", "lower it with --memory 1G, or use --landmarks 500"))
         raise typer.Exit(int(Exit.USAGE)) from None
     except (typer.Exit, SystemExit):
         raise
     except Exception as bug:
-        if debug:
-            traceback.print_exc()
-        print(f"error: a bug in enrelm {__version__}: {type(bug).__name__}: {bug}", file=sys.stderr)
-        print(f"hint: {'report this' if debug else 'run it with --debug and report what it prints'}", file=sys.stderr)
-        raise typer.Exit(int(Exit.BUG)) from None
+        raise _bug(bug, debug) from None
+
+
+def _bug(bug: Exception, debug: bool) -> typer.Exit:
+    """Says so, and how to report it."""
+    if debug:
+        traceback.print_exception(bug)
+    print(f"error: a bug in enrelm {__version__}: {type(bug).__name__}: {bug}", file=sys.stderr)
+    print(f"hint: {'report this' if debug else 'run it with --debug and report what it prints'}", file=sys.stderr)
+    return typer.Exit(int(Exit.BUG))
 
 
 def _engine(where: EngineSettings, screen: Screen) -> Engine:
@@ -983,7 +994,7 @@ def export(
     """
     _check_outputs(output)
     from enrelm_cli import onnx_export, prediction, render
-    from enrelm_cli.output import atomic_writer
+    from enrelm_cli.files import atomic_writer
 
     exported = onnx_export.export(prediction.load_model(model), dtype.value, encoded)
     with atomic_writer(output) as stream:
@@ -1019,7 +1030,7 @@ def sample(
     """
     _check_outputs(output)
     from enrelm_cli import synthetic
-    from enrelm_cli.output import atomic_writer
+    from enrelm_cli.files import atomic_writer
 
     if not 1 <= number <= 48:
         raise UsageError(f"there is no synthetic dataset {number}", "choose one from 1 to 48")

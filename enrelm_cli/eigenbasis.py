@@ -24,7 +24,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.features import BLOCK, KernelFeatures
@@ -33,6 +33,7 @@ from enrelm_cli.kernel import Array, Kernel, Prepared
 from enrelm_cli.landmarks import Landmarks
 from enrelm_cli.split import Side
 from enrelm_cli.standard import View
+from enrelm_cli.unlocked import triangular_product
 
 CUT = 1e-12
 
@@ -107,11 +108,7 @@ class Projection:
 
     def of(self, C: Array) -> Array:
         """C R; C may be overwritten."""
-        if not self.triangular:
-            return C @ self.R
-        # Half the work of a general product, in place: C is row by row, so C' is what BLAS calls a matrix.
-        B: Array = blas.dtrmm(1.0, self.R, C.T, trans_a=1, overwrite_b=1).T
-        return B
+        return triangular_product(C, self.R) if self.triangular else C @ self.R
 
 
 @dataclass(frozen=True)

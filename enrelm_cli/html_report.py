@@ -11,7 +11,6 @@ import platform
 from collections.abc import Sequence
 from html import escape
 from importlib import metadata
-from pathlib import Path
 
 import numpy as np
 
@@ -110,7 +109,7 @@ _PAGE = """<!doctype html>
 
 def write(report: CurveReport | CompareReport | Sequence[CompareReport], path: str, command_line: str) -> None:
     """The page, whole or not at all."""
-    write_whole(Path(path), page(report, command_line).encode("utf-8", "backslashreplace"))
+    write_whole(path, page(report, command_line).encode("utf-8", "backslashreplace"))
 
 
 def page(report: CurveReport | CompareReport | Sequence[CompareReport], command_line: str) -> str:

@@ -472,8 +472,8 @@ def _judge_peer(name: str, data: Training, seed: int, side: Side, timer: Stopwat
     X, y = rows.X, rows.y
     with timer("predicting"):
         gap = predict(X) - y
-    error = float(np.linalg.norm(gap) / np.linalg.norm(y))
-    return Judged(name, None, error, None, seconds, timer.phases["predicting"])
+    error = relative_errors(np.array([gap @ gap]), float(y @ y))
+    return Judged(name, None, float(error[0]), None, seconds, timer.phases["predicting"])
 
 
 def _test_errors(data: Training, networks: tuple[Network, ...], side: Side) -> tuple[Array, float]:

@@ -67,7 +67,7 @@ def plot(report: CurveReport | CompareReport | Sequence[CompareReport], path: st
         matplotlib.rcParams.update(_STYLE)
         figure = curve_figure(report) if isinstance(report, CurveReport) else compare_figure(_several(report))
         figure.savefig(drawn, format=kind, dpi=300, metadata=_UNDATED[kind])
-    write_whole(Path(path), drawn.getvalue())
+    write_whole(path, drawn.getvalue())
 
 
 def _matplotlib() -> Any:

@@ -13,10 +13,11 @@ import numpy as np
 from enrelm_cli import artifact
 from enrelm_cli.encoding import Encoding, PredictInput, Unseen, open_for_predict
 from enrelm_cli.errors import UsageError
+from enrelm_cli.files import atomic_writer
 from enrelm_cli.folds import Engine, Sums
 from enrelm_cli.kernel import Array
 from enrelm_cli.model import Model
-from enrelm_cli.output import Layout, atomic_writer, format_rows, write_predictions
+from enrelm_cli.output import Layout, format_rows, write_predictions
 from enrelm_cli.pieces import check_files
 from enrelm_cli.report import Errors, InfoReport, PredictReport
 from enrelm_cli.stopwatch import Stopwatch

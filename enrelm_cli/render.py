@@ -13,7 +13,6 @@ import math
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from enrelm_cli import words
@@ -112,7 +111,7 @@ def write_json(report: Report, path: str) -> None:
     """The report as a JSON file."""
     from enrelm_cli.files import write_whole
 
-    write_whole(Path(path), _json(report.to_json(), ascii_only=False).encode("utf-8", "backslashreplace"))
+    write_whole(path, _json(report.to_json(), ascii_only=False).encode("utf-8", "backslashreplace"))
 
 
 def _write_json(screen: Screen, document: Any) -> None:

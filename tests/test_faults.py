@@ -299,6 +299,17 @@ def test_predictions_to_a_full_device_are_an_error(folder: Path, predict_job: Jo
     assert "Exception ignored" not in done.stderr
 
 
+def test_a_report_to_a_full_device_is_an_error(predict_job: Job) -> None:
+    model = predict_job.words[1]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command("info", model), env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "error: the output cannot be written (No space left on device)"
+    assert "Exception ignored" not in done.stderr
+
+
 # ------------------------------------------------------------------------------------------------- pipes
 
 

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from enrelm_cli import cells
 from enrelm_cli.errors import UsageError
-from enrelm_cli.output import Layout, atomic_writer, format_rows, number_texts, write_predictions
+from enrelm_cli.files import atomic_writer
+from enrelm_cli.output import Layout, format_rows, number_texts, write_predictions
 from enrelm_cli.pieces import RawRows
 
 # ------------------------------------------------------------------------------------------------ files
@@ -93,7 +94,7 @@ def run(code: str, command: str) -> subprocess.CompletedProcess[bytes]:
 
 def test_a_dash_is_stdout_and_a_reader_that_leaves_ends_it_quietly() -> None:
     code = (
-        "from enrelm_cli.output import atomic_writer\n"
+        "from enrelm_cli.files import atomic_writer\n"
         'with atomic_writer("-") as stream:\n'
         '    for i in range(200_000): stream.write(b"%d\\n" % i)\n'
     )
