@@ -26,6 +26,7 @@ SECTIONS = {
     "startup": ("startup", False),
     "scale": ("scale", False),
     "profile": ("profiling", False),
+    "splits": ("splits", False),
 }
 
 
