@@ -252,7 +252,7 @@ _SOURCE = (
 
 def _build_source(
     data: list[str],
-    target: str,
+    target: str | None,
     inputs: list[str] | None,
     numeric: list[str] | None,
     categorical: list[str] | None,
@@ -260,11 +260,14 @@ def _build_source(
     missing: Missing,
     **read: Any,
 ) -> DataSettings:
+    options = _build_read(**read)
     from enrelm_cli.dataset import DataSettings
-    from enrelm_cli.table import Roles
+    from enrelm_cli.table import Roles, require_target
 
+    if target is None:
+        require_target(data, options)
     roles = Roles(target, tuple(inputs or ()), tuple(numeric or ()), tuple(categorical or ()), tuple(drop or ()))
-    return DataSettings(tuple(data), roles, _build_read(**read), missing.value)
+    return DataSettings(tuple(data), roles, options, missing.value)
 
 
 _SPLIT = (
@@ -416,13 +419,14 @@ Tables = Annotated[
         help="CSV, TSV, .csv.gz or Parquet files or quoted globs, each a table of its own; - for stdin.",
     ),
 ]
+# Not required for Typer, whose complaint could not say which columns there are.
 Target = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--target",
         "-t",
         metavar="COL",
-        help="The column to predict.",
+        help="The column to predict (required).",
         rich_help_panel=_DATA,
         autocompletion=_columns_on_the_line,
     ),
@@ -671,7 +675,7 @@ def _draw(report: CurveReport | Sequence[CompareReport], plot: str | None, page:
 @_command
 def fit(
     data: Data,
-    target: Target,
+    target: Target = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -812,7 +816,7 @@ def predict(
 @_command
 def curve(
     data: Data,
-    target: Target,
+    target: Target = None,
     variant: Annotated[
         CurveVariant,
         typer.Option(
@@ -870,7 +874,7 @@ def _fit_command(report: CurveReport, typed: dict[str, list[str]]) -> str:
 @_command
 def compare(
     data: Tables,
-    target: Target,
+    target: Target = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(

@@ -100,6 +100,11 @@ class MethodSettings:
             self.neurons is None or self.neurons >= 1, f"--neurons {self.neurons} must be at least 1", "leave it out"
         )
         _check(
+            self.neurons is None or self.select is None,
+            "--neurons and --select both say how many neurons",
+            "leave one of them out",
+        )
+        _check(
             self.max_neurons is None or self.max_neurons >= 1,
             f"--max-neurons {self.max_neurons} must be at least 1",
             "leave it out for min(50 inputs, half of the rows)",

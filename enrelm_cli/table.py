@@ -7,10 +7,11 @@ Blocks are cut at record boundaries (csv_pieces.py), so that threads or machines
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NoReturn
 
 from enrelm_cli import cells
 from enrelm_cli.csv_pieces import Block
@@ -146,6 +147,15 @@ def open_table(sources: Sequence[str], options: ReadOptions, roles: Roles) -> Ta
         _check_same_columns(first, other)
     roles.check(first.names, first.label)
     return Table(opened, options, first.names, joint_label(opened), joint_bytes(opened))
+
+
+def require_target(sources: Sequence[str], options: ReadOptions) -> NoReturn:
+    """Which column is to be predicted? The columns there are, and what to type."""
+    names = open_sources(sources, options, once=False)[0].names
+    raise UsageError(
+        f"which column is to be predicted? {sources[0]} has {listed([repr(name) for name in names], 20)}",
+        f"type --target {shlex.quote(names[-1])}, or another of them",
+    )
 
 
 def joint_label(sources: Sequence[Source]) -> str:

@@ -270,6 +270,7 @@ def test_the_same_command_twice_gives_the_same_bytes(sample_data: Path, tmp_path
         (("--depth", "0"), "--depth"),
         (("--memory", "lots"), "500M, 2G"),
         (("--neurons", "0"), "at least 1"),
+        (("--neurons", "5", "--select", "knee"), "leave one of them out"),
     ],
 )
 def test_bad_options_are_usage_errors(words: tuple[str, ...], message: str, sample_data: Path) -> None:
@@ -282,6 +283,18 @@ def test_a_misspelt_option_suggests_the_right_one(sample_data: Path) -> None:
     outcome = run("fit", sample_data / "linear.csv", "--targt", "y")
     assert outcome.code == 2
     assert "--target" in outcome.stderr
+
+
+@pytest.mark.parametrize("command", ["fit", "curve", "compare"])
+def test_without_a_target_the_columns_are_named(command: str, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a,b,my y\n1,2,3\n")
+    outcome = run(command, table)
+    assert outcome.code == 2
+    assert outcome.stderr == (
+        f"error: which column is to be predicted? {table} has 'a', 'b', 'my y'\n"
+        "hint: type --target 'my y', or another of them\n"
+    )
 
 
 def test_help_imports_no_numerical_library() -> None:
