@@ -304,9 +304,9 @@ def test_a_json_file_is_written_whole_and_nothing_is_left_beside_it(tmp_path: Pa
 
 
 def test_a_file_in_no_folder_is_a_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot write"):
+    with pytest.raises(UsageError, match="there is no folder"):
         write_json(samples.PREDICT, str(tmp_path / "none" / "errors.json"))
-    with pytest.raises(UsageError, match="not a file"):
+    with pytest.raises(UsageError, match="this is a folder"):
         write_json(samples.PREDICT, str(tmp_path))
 
 
