@@ -32,7 +32,7 @@ ALPHAS = np.logspace(-6.0, 4.0, 21)
 COMPONENTS = 1000
 CHOSEN: dict[int, float] = {}  # the gamma that a number of components chose last
 # A peer that would take longer than this is left out (the Nystroem grid: one gamma is timed instead).
-PATIENCE = 180.0
+PATIENCE = 150.0
 
 
 def run(plan: Plan) -> Outcome:
