@@ -21,7 +21,7 @@ from enrelm_cli.settings import EngineSettings, SplitSettings
 from enrelm_cli.split import RowSplit, Side, Split, hash_split, paper_split
 from enrelm_cli.survey import Survey, survey
 from enrelm_cli.table import Piece, ReadOptions, Roles, Table, load, open_table
-from enrelm_cli.training import PIECE_ROWS, Rows, cut, even_sample
+from enrelm_cli.training import Rows, cut, even_sample, piece_rows
 
 # Parsed columns and encoded rows of a CSV file take about this many times its size.
 _EXPANSION = 4
@@ -142,7 +142,7 @@ def _numbered(chunks: Sequence[Chunk]) -> tuple[list[list[Chunk]], Chunk]:
         np.concatenate([chunk.key for chunk in chunks]),
         0,
     )
-    return cut(whole, PIECE_ROWS), even_sample(whole)
+    return cut(whole, piece_rows(whole.rows)), even_sample(whole)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,17 @@ def rows_of_arrays(X: Array, y: Array, engine: Engine | None = None, names: tupl
     sample = even_sample(chunk)
     groups = tuple(range(X.shape[1]))
     whole = sample.rows == chunk.rows
-    return Rows(cut(chunk, PIECE_ROWS), sample, whole, chunk.rows, names, groups, "y", engine or LocalEngine())
+    return Rows(
+        cut(chunk, piece_rows(chunk.rows)), sample, whole, chunk.rows, names, groups, "y", engine or LocalEngine()
+    )
+
+
+def piece_rows(rows: int) -> int:
+    """Rows of a piece of a table in memory: enough pieces for some threads, and few enough sums to add up.
+
+    It depends on the table alone, never on the cores: the pieces decide how sums are rounded.
+    """
+    return min(max(rows // 8, 2048), PIECE_ROWS)
 
 
 def cut(chunk: Chunk, rows: int) -> list[list[Chunk]]:

@@ -144,7 +144,7 @@ def test_predictions_do_not_depend_on_how_the_rows_are_read(
 def test_predictions_do_not_depend_on_the_size_of_pieces_in_memory(
     files: Folder, expected: Callable[[str], Array], monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
-    monkeypatch.setattr(dataset, "PIECE_ROWS", rows)
+    monkeypatch.setattr(dataset, "piece_rows", lambda _: rows)
     found = predictions(files, fitted(files, Way(), "kernel"))
     assert np.abs(found - expected("kernel")).max() <= 1e-8 * files.y_spread
 
