@@ -329,7 +329,9 @@ def test_predict_imports_only_what_it_needs(variant: str, sample_data: Path, tmp
         "from enrelm_cli.cli import main\n"
         "try: main()\n"
         "except SystemExit as end: assert not end.code\n"
-        "heavy = {'scipy.linalg', 'scipy.optimize', 'pandas', 'sklearn', 'joblib', 'rich', 'pyarrow.parquet'}\n"
+        "heavy = {'scipy.optimize', 'pandas', 'sklearn', 'joblib', 'rich', 'pyarrow.parquet'}\n"
+        # erf of a model of few rows is scipy.special's, and some versions of that import scipy.linalg.
+        f"heavy |= set() if {variant!r} == 'approximate' else {{'scipy'}}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
