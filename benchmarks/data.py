@@ -13,7 +13,7 @@ from typing import Any
 
 # In the paper's numbering: a shallow network of independent Gaussian inputs, SNR 10, with 20 and with 80 inputs.
 SYNTHETIC = {(300, 20): 10, (300, 80): 22, (1200, 20): 34, (1200, 80): 46}
-REAL = {"abalone": ("Rings", ("Sex",)), "delta_ailerons": ("Sa", ())}
+REAL = ("abalone", "delta_ailerons")
 
 
 def synthetic(rows: int, inputs: int) -> tuple[Any, Any]:
@@ -32,16 +32,18 @@ def real(name: str) -> tuple[Any, Any] | None:
     import numpy as np
     from pyarrow import csv
 
-    target, text = REAL[name]
+    from enrelm_cli.reproduction.datasets import BY_NAME
+
+    known = BY_NAME[name]
     table = csv.read_csv(Path(folder) / f"{name}.csv")
     columns = []
     for column in table.column_names:
         values = table[column].to_numpy(zero_copy_only=False)
-        if column in text:
+        if column in known.categorical:
             columns += [(values == level).astype(float) for level in sorted(set(values))]
-        elif column != target:
+        elif column != known.target:
             columns.append(values.astype(float))
-    return np.column_stack(columns), table[target].to_numpy().astype(float)
+    return np.column_stack(columns), table[known.target].to_numpy().astype(float)
 
 
 def friedman_file(rows: int, path: Path, decimals: int | None = 6) -> Path:

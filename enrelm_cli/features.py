@@ -105,24 +105,23 @@ class KernelFeatures:
     def size(self) -> int:
         return int(self.P.shape[1])
 
+    def to_document(self) -> dict[str, Any]:
+        kernel = self.kernel
+        return {
+            "activation": kernel.activation,
+            "backend": kernel.backend,
+            "weight_variance": kernel.weight_variance,
+            "bias_variance": kernel.bias_variance,
+            "depth": kernel.depth,
+            "Z": self.Z,
+            "P": self.P,
+            "offset": self.offset,
+        }
 
-def features_to_document(features: KernelFeatures) -> dict[str, Any]:
-    kernel = features.kernel
-    return {
-        "activation": kernel.activation,
-        "backend": kernel.backend,
-        "weight_variance": kernel.weight_variance,
-        "bias_variance": kernel.bias_variance,
-        "depth": kernel.depth,
-        "Z": features.Z,
-        "P": features.P,
-        "offset": features.offset,
-    }
-
-
-def features_from_document(document: dict[str, Any]) -> KernelFeatures:
-    activation, backend = document["activation"], document["backend"]
-    kernel = nngp.kernel_of(
-        activation, backend, document["weight_variance"], document["bias_variance"], document["depth"]
-    )
-    return KernelFeatures(kernel, document["Z"], document["P"], document["offset"])
+    @staticmethod
+    def from_document(document: dict[str, Any]) -> KernelFeatures:
+        activation, backend = document["activation"], document["backend"]
+        kernel = nngp.kernel_of(
+            activation, backend, document["weight_variance"], document["bias_variance"], document["depth"]
+        )
+        return KernelFeatures(kernel, document["Z"], document["P"], document["offset"])

@@ -112,11 +112,14 @@ class _Writer:
             return error
         if self._stream is sys.stdout.buffer:
             to_nowhere(self._stream)
-        hint = FULL_HINT if error.errno in FULL else None
-        return UsageError(f"{self._path}: cannot be written ({error.strerror})", hint)
+        return _unwritable(self._path, error)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _unwritable(path: str, error: OSError) -> UsageError:
+    return UsageError(f"{path}: cannot be written ({error.strerror})", FULL_HINT if error.errno in FULL else None)
 
 
 def _mode(path: str, target: str) -> int | None:
@@ -126,7 +129,7 @@ def _mode(path: str, target: str) -> int | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+        raise _unwritable(path, error) from error
     if stat.S_ISDIR(mode):
         raise UsageError(f"{path}: this is a folder", "name a file in it")
     return mode
@@ -139,14 +142,14 @@ def _create(temporary: str, path: str) -> BinaryIO:
     except FileNotFoundError as error:
         raise UsageError(f"{path}: there is no folder {os.path.dirname(path)}", "create it first") from error
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+        raise _unwritable(path, error) from error
 
 
 def _rename(temporary: str, target: str, path: str) -> None:
     try:
         os.replace(temporary, target)
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+        raise _unwritable(path, error) from error
 
 
 def _sync_folder(folder: str) -> None:

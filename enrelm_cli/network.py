@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli import nngp
-from enrelm_cli.features import Features, HiddenLayer, KernelFeatures, features_from_document, features_to_document
+from enrelm_cli.features import Features, HiddenLayer, KernelFeatures
 from enrelm_cli.folds import Chunk, Sums
 from enrelm_cli.kernel import Array
 from enrelm_cli.split import Side
@@ -53,14 +53,11 @@ class Network:
             nngp.require(self.features.kernel.activation, self.features.kernel.backend)
 
     def to_document(self) -> dict[str, Any]:
-        if isinstance(self.features, KernelFeatures):
-            kind, features = "kernel", features_to_document(self.features)
-        else:
-            assert isinstance(self.features, HiddenLayer)
-            kind, features = "hidden layer", self.features.to_document()
+        # Linear regression has features of its own, and is never saved.
+        assert isinstance(self.features, KernelFeatures | HiddenLayer)
         return {
-            "kind": kind,
-            "features": features,
+            "kind": "kernel" if isinstance(self.features, KernelFeatures) else "hidden layer",
+            "features": self.features.to_document(),
             "beta": self.beta,
             "intercept": self.intercept,
             "stop": self.stop,
@@ -69,8 +66,8 @@ class Network:
 
     @staticmethod
     def from_document(document: dict[str, Any]) -> Network:
-        read = features_from_document if document["kind"] == "kernel" else HiddenLayer.from_document
-        features: Features = read(document["features"])
+        kind = KernelFeatures if document["kind"] == "kernel" else HiddenLayer
+        features: Features = kind.from_document(document["features"])
         return Network(features, document["beta"], document["intercept"], document["stop"], facts=document["facts"])
 
 

@@ -22,7 +22,7 @@ def rounding(variant: str, rows: int) -> float:
     """What another order of the same sums may change, as a share of the target's spread.
 
     Landmarks of a smooth kernel depend on each other nearly enough to magnify the rounding of its Gram matrix
-    (LANDMARK_CUT in eigenbasis.py): 1.8e-7 was measured.
+    (CUT in eigenbasis.py): 1.8e-7 was measured.
     """
     return 1e-6 if variant == "kernel" and rows > 2000 else 1e-8
 

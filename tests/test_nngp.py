@@ -16,7 +16,7 @@ import pytest
 
 from enrelm_cli import activation, artifact, nngp
 from enrelm_cli.errors import UsageError
-from enrelm_cli.features import KernelFeatures, features_from_document, features_to_document
+from enrelm_cli.features import KernelFeatures
 from enrelm_cli.kernel import ArcsineKernel, Array, Kernel
 from enrelm_cli.nngp import NeuralTangentsKernel
 
@@ -61,8 +61,8 @@ def test_erf_asks_for_nothing_unless_neural_tangents_is_asked_for() -> None:
 @pytest.mark.parametrize("kernel", [ArcsineKernel(EACH, 0.3, 2), NeuralTangentsKernel("tanh", EACH, 0.3, 2)])
 def test_a_model_file_keeps_the_kernel_and_reads_without_the_extra(kernel: Kernel, tmp_path: Path) -> None:
     features = KernelFeatures(kernel, C[:5], rng.standard_normal((5, 2)), np.zeros(2))
-    artifact.save(features_to_document(features), str(tmp_path / "k.joblib"))
-    again = features_from_document(artifact.load(str(tmp_path / "k.joblib"))).kernel
+    artifact.save(features.to_document(), str(tmp_path / "k.joblib"))
+    again = KernelFeatures.from_document(artifact.load(str(tmp_path / "k.joblib"))).kernel
     assert type(again) is type(kernel)
     assert (again.activation, again.backend, again.depth) == (kernel.activation, kernel.backend, 2)
     assert again.bias_variance == 0.3
