@@ -47,13 +47,13 @@ $(VENV)-%/.installed: pyproject.toml
 	touch $@
 
 test-dask: $(VENV)-dask/.installed
-	$(VENV)-dask/bin/python -m pytest tests/test_cluster.py
+	$(VENV)-dask/bin/python -m pytest tests/fold/test_cluster.py
 
 test-onnx: $(VENV)-onnx/.installed
-	$(VENV)-onnx/bin/python -m pytest tests/test_onnx.py
+	$(VENV)-onnx/bin/python -m pytest tests/commands/test_onnx.py
 
 test-nngp: $(VENV)-nngp/.installed
-	$(VENV)-nngp/bin/python -m pytest tests/test_nngp.py
+	$(VENV)-nngp/bin/python -m pytest tests/kernels/test_nngp.py
 
 # The tool beside its alternatives, in an environment of their own. Wants a quiet machine, and an hour or more of it.
 # make bench BENCH='--only selection,startup', make bench BENCH=--quick
@@ -74,4 +74,4 @@ clean:
 
 # The paper's experiments beside its printed figures, into docs/reproduction; DATA=folder adds the real datasets.
 reproduce: $(VENV)/.installed
-	$(BIN)/python -m enrelm_cli.reproduction $(if $(wildcard $(DATA)),--data $(DATA))
+	$(BIN)/python -m benchmarks.paper $(if $(wildcard $(DATA)),--data $(DATA))

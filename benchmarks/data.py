@@ -18,7 +18,7 @@ REAL = ("abalone", "delta_ailerons")
 
 def synthetic(rows: int, inputs: int) -> tuple[Any, Any]:
     """X (T, d), y (T,) of the paper's law."""
-    from enrelm_cli.synthetic import generate
+    from enrelm_cli.commands.synthetic import generate
 
     table = generate(SYNTHETIC[rows, inputs], seed=0)
     return table.X, table.y
@@ -32,7 +32,7 @@ def real(name: str) -> tuple[Any, Any] | None:
     import numpy as np
     from pyarrow import csv
 
-    from enrelm_cli.reproduction.datasets import BY_NAME
+    from benchmarks.paper.datasets import BY_NAME
 
     known = BY_NAME[name]
     table = csv.read_csv(Path(folder) / f"{name}.csv")
@@ -54,7 +54,7 @@ def friedman_file(rows: int, path: Path, decimals: int | None = 6) -> Path:
 
 
 def _write(rows: int, path: str, decimals: int | None) -> None:
-    from enrelm_cli.synthetic import friedman_chunks, write_csv
+    from enrelm_cli.commands.synthetic import friedman_chunks, write_csv
 
     with Path(path).open("wb") as stream:
         for k, chunk in enumerate(friedman_chunks(rows, noise=0.5)):

@@ -15,12 +15,12 @@ import numpy as np
 
 from benchmarks.measuring import Plan, Runs, alternately, missing
 from benchmarks.outcome import Goal, Outcome, Table
-from enrelm_cli import pipeline
-from enrelm_cli.phase_one import PhaseOne
+from enrelm_cli.commands import pipeline
+from enrelm_cli.inputs.split import JudgeOnValidation, hash_split
+from enrelm_cli.inputs.training import rows_of_arrays, training
+from enrelm_cli.phase_one.phase_one import PhaseOne
 from enrelm_cli.settings import MethodSettings
-from enrelm_cli.split import JudgeOnValidation, hash_split
 from enrelm_cli.stopwatch import Stopwatch
-from enrelm_cli.training import rows_of_arrays, training
 
 Predict = Callable[[Any], Any]
 Fit = Callable[[Any, Any], Predict]

@@ -16,11 +16,11 @@ from pyarrow import csv
 from benchmarks import data
 from benchmarks.measuring import Plan, alternately
 from benchmarks.outcome import Goal, Outcome, Table
-from enrelm_cli.dataset import Dataset, DataSettings, encode, open_dataset
-from enrelm_cli.folds import LocalEngine
-from enrelm_cli.parsing import numbers
+from enrelm_cli.fold.folds import LocalEngine
+from enrelm_cli.inputs.dataset import Dataset, DataSettings, encode, open_dataset
 from enrelm_cli.settings import EngineSettings, SplitSettings
-from enrelm_cli.table import ReadOptions, Roles, load, open_table
+from enrelm_cli.table.parsing import numbers
+from enrelm_cli.table.table import ReadOptions, Roles, load, open_table
 
 
 def opened(path: Path) -> Dataset:

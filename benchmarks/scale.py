@@ -26,13 +26,13 @@ PEAK = "from benchmarks.measuring import gemm_peak; print(gemm_peak())"
 # Operations a row of the Gram pass: of a saved kernel model, or of the paper's kernel with m landmarks.
 OPERATIONS = """
 import sys
-from enrelm_cli.eigenbasis import landmark_projection
-from enrelm_cli.kernel import ArcsineKernel
-from enrelm_cli.landmarks import Landmarks, choose
-from enrelm_cli.prediction import load_model
-from enrelm_cli.split import Everything
-from enrelm_cli.synthetic import friedman
-from enrelm_cli.training import rows_of_arrays, training
+from enrelm_cli.phase_one.eigenbasis import landmark_projection
+from enrelm_cli.kernels.arcsine import ArcsineKernel
+from enrelm_cli.phase_one.landmarks import Landmarks, choose
+from enrelm_cli.commands.prediction import load_model
+from enrelm_cli.inputs.split import Everything
+from enrelm_cli.commands.synthetic import friedman
+from enrelm_cli.inputs.training import rows_of_arrays, training
 if sys.argv[1].endswith(".joblib"):
     features = load_model(sys.argv[1]).network.features
     projection = landmark_projection(features.kernel, Landmarks(features.Z, None, False))
@@ -45,12 +45,12 @@ print(k, (m * m if projection.triangular else 2 * m * k) + k * k)
 """
 IN_MEMORY = """
 import sys, time
-from enrelm_cli.kernel import ArcsineKernel
-from enrelm_cli.landmarks import choose
-from enrelm_cli.phase_one import gram_of
-from enrelm_cli.split import Everything
-from enrelm_cli.synthetic import friedman
-from enrelm_cli.training import rows_of_arrays, training
+from enrelm_cli.kernels.arcsine import ArcsineKernel
+from enrelm_cli.phase_one.landmarks import choose
+from enrelm_cli.phase_one.phase_one import gram_of
+from enrelm_cli.inputs.split import Everything
+from enrelm_cli.commands.synthetic import friedman
+from enrelm_cli.inputs.training import rows_of_arrays, training
 table = friedman(int(sys.argv[1]), noise=0.5)
 data = training(rows_of_arrays(table.X, table.y), Everything())
 marks = choose(data.sample(), data.T, int(sys.argv[2]))

@@ -20,12 +20,13 @@ from threadpoolctl import threadpool_limits
 from benchmarks import data
 from benchmarks.measuring import Plan, Runs, alternately
 from benchmarks.outcome import Goal, Outcome, Table
-from enrelm_cli import baselines, pipeline
-from enrelm_cli.phase_one import PhaseOne
+from enrelm_cli.commands import pipeline
+from enrelm_cli.inputs.split import paper_split
+from enrelm_cli.inputs.training import Training, rows_of_arrays, training
+from enrelm_cli.judge import baselines
+from enrelm_cli.phase_one.phase_one import PhaseOne
 from enrelm_cli.settings import MethodSettings
-from enrelm_cli.split import paper_split
 from enrelm_cli.stopwatch import Stopwatch
-from enrelm_cli.training import Training, rows_of_arrays, training
 from tests import paper
 
 GOALS = {  # times the transcription's speed

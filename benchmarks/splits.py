@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.kernel import fit_ours
 from benchmarks.measuring import Plan, child, enrelm
 from benchmarks.outcome import Goal, Outcome, Table
-from enrelm_cli.reproduction.datasets import REAL
+from benchmarks.paper.datasets import REAL
 
 METHODS = ("kernel", "linear", "elm", "ridge", "hist-gradient-boosting")
 DIABETES = """

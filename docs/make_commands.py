@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from enrelm_cli.cli import EXIT_CODES, PANELS, app
+from enrelm_cli.cli.app import EXIT_CODES, PANELS, app
 
 PAGE = Path(__file__).parent / "commands.md"
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from enrelm_cli import synthetic
+from enrelm_cli.commands import synthetic
 
 SEED = 1234
 HOUSES, NEW_HOUSES = 520, 24

@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from enrelm_cli.cli import app
+from enrelm_cli.cli.app import app
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from enrelm_cli.kernel import Array
-from enrelm_cli.landmarks import Landmarks, choose
-from enrelm_cli.split import Everything, Split
-from enrelm_cli.training import Rows, Training, rows_of_arrays, training
+from enrelm_cli.inputs.split import Everything, Split
+from enrelm_cli.inputs.training import Rows, Training, rows_of_arrays, training
+from enrelm_cli.phase_one.landmarks import Landmarks, choose
+from enrelm_cli.types import Array
 
 
 def problem(seed: int = 0, T: int = 60, d: int = 6, noise: float = 0.3) -> tuple[Array, Array]:

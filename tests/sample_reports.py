@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from enrelm_cli.curve import Choice, Choices, choices
-from enrelm_cli.kernel import Array
-from enrelm_cli.report import (
+from enrelm_cli.judge.curve import Choice, Choices, choices
+from enrelm_cli.report.reports import (
     Candidate,
     CompareReport,
     CompareRow,
@@ -19,6 +18,7 @@ from enrelm_cli.report import (
     InfoReport,
     PredictReport,
 )
+from enrelm_cli.types import Array
 
 DATA = DataFacts(
     name="cal_housing.csv",

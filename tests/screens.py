@@ -6,7 +6,7 @@ import io
 import os
 from pathlib import Path
 
-from enrelm_cli.screen import Screen
+from enrelm_cli.show.screen import Screen
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from enrelm_cli.cli import app
+from enrelm_cli.cli.app import app
 from tests.cli_runner import succeed
 from tests.shell import ROOT, Shell, commands, needs
 

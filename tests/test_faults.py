@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enrelm_cli import artifact
-from enrelm_cli.prediction import load_model
+from enrelm_cli.commands.prediction import load_model
+from enrelm_cli.model import artifact
 
 ROOT = Path(__file__).parent.parent
 TEMPORARY = re.compile(r"\.(model\.joblib|out\.csv)\.enrelm-[0-9a-f]{8,12}\.tmp")
@@ -347,13 +347,13 @@ def test_a_table_that_shrinks_before_the_last_pass_is_an_error(tmp_path: Path, f
     size = data.stat().st_size
     code = (
         "import os, sys\n"
-        "from enrelm_cli import dataset\n"
-        "from enrelm_cli.cli import main\n"
+        "from enrelm_cli.inputs import dataset\n"
+        "from enrelm_cli.cli.app import main\n"
         "whole = dataset.encode\n"
         "def shrink(*a, **k):\n"
         f"    os.truncate({str(data)!r}, {size // 2})\n"
         "    return whole(*a, **k)\n"
-        "from enrelm_cli import pipeline\n"
+        "from enrelm_cli.commands import pipeline\n"
         "pipeline.encode = shrink\n"
         "main()\n"
     )

@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from enrelm_cli.baselines import elm_curve
-from enrelm_cli.curve import choices
-from enrelm_cli.reproduction import command, datasets, findings, pages, runner
-from enrelm_cli.reproduction.facts import Evidence, Spread, all_facts, matches
-from enrelm_cli.reproduction.measure import Job, Plan, inversion_per_size, judged, measure
-from enrelm_cli.reproduction.printed import PRINTED
+from benchmarks.paper import command, datasets, findings, pages, runner
+from benchmarks.paper.facts import Evidence, Spread, all_facts, matches
+from benchmarks.paper.measure import Job, Plan, inversion_per_size, judged, measure
+from benchmarks.paper.printed import PRINTED
+from enrelm_cli.judge.baselines import elm_curve
+from enrelm_cli.judge.curve import choices
 from tests import paper
 
 TINY = Plan(seeds=2, kernel_seeds=1, realizations=2, text_realizations=1, choosing_realizations=1)
@@ -80,7 +80,7 @@ def test_the_papers_files_are_right(paper_data: Path) -> None:
 
 def test_the_checker_needs_neither_numpy_nor_scipy(tmp_path: Path) -> None:
     code = (
-        "import sys; from enrelm_cli.reproduction.command import main; "
+        "import sys; from benchmarks.paper.command import main; "
         f"assert main(['--check', {str(tmp_path)!r}]) == 3; assert not {{'numpy', 'scipy'}} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

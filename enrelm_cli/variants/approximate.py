@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from enrelm_cli.activation import Activation
-from enrelm_cli.eigenbasis import EigenBasis
-from enrelm_cli.hidden_layer import InverseRows, hidden_layer
-from enrelm_cli.network import Network
-from enrelm_cli.training import Training
+from enrelm_cli.inputs.training import Training
+from enrelm_cli.kernels.activation import Activation
+from enrelm_cli.model.network import Network
+from enrelm_cli.phase_one.eigenbasis import EigenBasis
+from enrelm_cli.phase_one.hidden_layer import InverseRows, hidden_layer
 
 
 def order(basis: EigenBasis, n: int) -> NDArray[np.int64]:

@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from enrelm_cli.activation import Activation
-from enrelm_cli.eigenbasis import EigenBasis
-from enrelm_cli.features import BLOCK, HiddenLayer
-from enrelm_cli.folds import Chunk, Sums, one_blas_thread
-from enrelm_cli.hidden_layer import InverseRows, hidden_layer
-from enrelm_cli.kernel import Array
-from enrelm_cli.network import Network
-from enrelm_cli.split import Side
-from enrelm_cli.standard import View
-from enrelm_cli.training import Training
+from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
+from enrelm_cli.inputs.split import Side
+from enrelm_cli.inputs.standard import View
+from enrelm_cli.inputs.training import Training
+from enrelm_cli.kernels.activation import Activation
+from enrelm_cli.model.features import BLOCK, HiddenLayer
+from enrelm_cli.model.network import Network
+from enrelm_cli.phase_one.eigenbasis import EigenBasis
+from enrelm_cli.phase_one.hidden_layer import InverseRows, hidden_layer
+from enrelm_cli.types import Array
 
 MAX_STEPS = 100_000
 

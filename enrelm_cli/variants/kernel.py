@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from enrelm_cli.eigenbasis import EigenBasis
-from enrelm_cli.features import BLOCK
-from enrelm_cli.folds import Chunk, Keys, Sums, one_blas_thread
-from enrelm_cli.kernel import Array
-from enrelm_cli.network import Network
-from enrelm_cli.training import Training
+from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
+from enrelm_cli.inputs.training import Training
+from enrelm_cli.model.features import BLOCK
+from enrelm_cli.model.network import Network
+from enrelm_cli.phase_one.eigenbasis import EigenBasis
+from enrelm_cli.types import Array, Keys
 
 # The kernel is at most 1, so alpha compares noise with signal. Less than this trusts the target to its last digit,
 # which

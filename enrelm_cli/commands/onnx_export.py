@@ -1,0 +1,381 @@
+"""A model as an ONNX graph: raw columns in, prediction out, so that it runs where there is no Python.
+
+One input (rows, 1) for each column. Numbers and booleans are numbers, NaN where missing; texts are strings, "" where
+missing; dates are microseconds since 1970-01-01 (UTC where they have a zone), NaN where missing; numbers that the
+model takes for categories are numbers. `encoded`: instead one input (rows, d) of numbers, as `Encoding` makes them,
+for runtimes that lack strings.
+
+Inside everything is float64, whatever `dtype` says of the inputs and the output: the kernel's weights nearly cancel,
+and float32 would leave two digits of a prediction. onnxruntime has no Erf, Asin or Atan for float64, so they are
+polynomials here, exact to a few units of rounding.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import Chebyshev
+from numpy.polynomial.chebyshev import cheb2poly
+from scipy import special
+
+from enrelm_cli import __version__
+from enrelm_cli.errors import UsageError
+from enrelm_cli.inputs.encoding import Column
+from enrelm_cli.inputs.standard import Standard
+from enrelm_cli.kernels.arcsine import ArcsineKernel
+from enrelm_cli.model.features import HiddenLayer, KernelFeatures
+from enrelm_cli.model.model import Model
+from enrelm_cli.table.parsing import Kind
+from enrelm_cli.types import Array
+
+DTYPES = ("float64", "float32")
+# Old enough for every runtime of the last years; nothing newer is needed.
+_OPSETS = {"": 17, "ai.onnx.ml": 3}
+_IR_VERSION = 8
+_ENCODED = "inputs"
+_DAY = 86_400e6  # microseconds
+# Where standardised and scaled inputs end, as in standard.py and kernel.py.
+_FAR = 1e100
+
+
+@dataclass(frozen=True)
+class Port:
+    """One input of the graph."""
+
+    name: str
+    type: str  # float64, float32 or string
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Exported:
+    """An ONNX file and how to call it."""
+
+    content: bytes
+    inputs: tuple[Port, ...]
+    output: str
+
+
+def export(model: Model, dtype: str = "float64", encoded: bool = False) -> Exported:
+    """The whole model as the bytes of an ONNX file."""
+    if dtype not in DTYPES:
+        raise UsageError(f"--dtype '{dtype}' is not one of {', '.join(DTYPES)}", "the default is --dtype float64")
+    graph = _Graph(_onnx(), taken={column.name for column in model.encoding.columns} | {_ENCODED})
+    ports, X = _encoded_input(graph, model, dtype) if encoded else _columns(graph, model, dtype)
+    Z = _standardised(graph, X, model.standard)
+    y = _network(graph, Z, model)
+    # A product with a matrix of one cell: onnxruntime would fuse a scalar into the product before it, as a float32.
+    y = graph.op("Add", graph.op("MatMul", y, np.array([[model.standard.y_scale]])), model.standard.y_mean)
+    output = graph.unused("prediction")
+    graph.op("Cast", y, to=graph.type_of(dtype), output=output)
+    return Exported(graph.finished(model, ports, output, dtype), ports, output)
+
+
+def _onnx() -> Any:
+    try:
+        import onnx
+    except ImportError:
+        raise UsageError("the export to ONNX needs the extra 'onnx'", "pip install 'enrelm[onnx]'") from None
+    return onnx
+
+
+# ------------------------------------------------------------------------------------------------------------- graph
+
+
+class _Graph:
+    """Nodes in the making. Operands are names of values, or numbers and arrays that become constants."""
+
+    def __init__(self, onnx: Any, taken: set[str]) -> None:
+        self.onnx = onnx
+        self._taken = taken
+        self._nodes: list[Any] = []
+        self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._initializers: list[Any] = []
+
+    def unused(self, name: str) -> str:
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+    def type_of(self, dtype: str) -> int:
+        types = self.onnx.TensorProto
+        return int({"float64": types.DOUBLE, "float32": types.FLOAT, "string": types.STRING}[dtype])
+
+    def op(self, kind: str, *operands: Any, output: str | None = None, domain: str = "", **attributes: Any) -> str:
+        """Add a node; the name of its value."""
+        names = [operand if isinstance(operand, str) else self.constant(operand) for operand in operands]
+        result = output or self.unused(f"{kind}_{len(self._nodes)}")
+        self._nodes.append(self.onnx.helper.make_node(kind, names, [result], domain=domain, **attributes))
+        return result
+
+    def constant(self, value: Any) -> str:
+        array = np.asarray(value)
+        if array.dtype.kind == "f":
+            array = array.astype(np.float64)
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if key not in self._constants:
+            name = self.unused(f"constant_{len(self._constants)}")
+            self._constants[key] = name
+            self._initializers.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return self._constants[key]
+
+    def to_double(self, value: str) -> str:
+        return self.op("Cast", value, to=self.type_of("float64"))
+
+    def polynomial(self, x: str, low: float, high: float, coefficients: tuple[float, ...]) -> str:
+        """sum_k c_k s^k by Horner's rule, s = x mapped from [low, high] to [-1, 1]."""
+        half = (high - low) / 2.0
+        s = self.op("Sub", self.op("Mul", x, 1.0 / half), (low + high) / 2.0 / half)
+        *others, last = coefficients
+        value: Any = last
+        for coefficient in reversed(others):
+            value = self.op("Add", self.op("Mul", s, value), coefficient)
+        return str(value)
+
+    def finished(self, model: Model, ports: tuple[Port, ...], output: str, dtype: str) -> bytes:
+        helper = self.onnx.helper
+        shape = ["rows", len(model.encoding.inputs) if ports[0].name == _ENCODED and len(ports) == 1 else 1]
+        inputs = [helper.make_tensor_value_info(p.name, self.type_of(p.type), shape, p.meaning) for p in ports]
+        outputs = [helper.make_tensor_value_info(output, self.type_of(dtype), ["rows", 1])]
+        graph = helper.make_graph(self._nodes, "enrelm", inputs, outputs, self._initializers)
+        opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
+        whole = helper.make_model(
+            graph,
+            opset_imports=opsets,
+            ir_version=_IR_VERSION,
+            producer_name="enrelm",
+            producer_version=__version__,
+        )
+        facts = {
+            "target": model.encoding.target,
+            "variant": str(model.about.get("variant", "")),
+            "neurons": str(model.network.size),
+            "encoded_inputs": json.dumps(list(model.encoding.inputs), ensure_ascii=False),
+        }
+        helper.set_model_props(whole, facts)
+        self.onnx.checker.check_model(whole)
+        return bytes(whole.SerializeToString(deterministic=True))
+
+
+# ----------------------------------------------------------------------------------------------------------- columns
+
+
+def _encoded_input(graph: _Graph, model: Model, dtype: str) -> tuple[tuple[Port, ...], str]:
+    port = Port(_ENCODED, dtype, "the encoded inputs, in the order of the property 'encoded_inputs'; none is missing")
+    return (port,), graph.to_double(_ENCODED)
+
+
+def _columns(graph: _Graph, model: Model, dtype: str) -> tuple[tuple[Port, ...], str]:
+    """The encoding: X (rows, all encoded inputs)."""
+    ports, parts = [], []
+    for column in model.encoding.columns:
+        if not column.name:
+            raise UsageError("a column without a name cannot be an input of an ONNX model", "export with --encoded")
+        port, values = _column(graph, column, dtype)
+        ports.append(port)
+        parts += values
+    return tuple(ports), graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+
+
+def _column(graph: _Graph, column: Column, dtype: str) -> tuple[Port, list[str]]:
+    if column.levels is None:
+        # Microseconds since 1970 and large labels do not fit into float32.
+        port = Port(column.name, "float64" if column.is_date else dtype, _meaning(column))
+        return port, _number(graph, column)
+    if column.kind in (Kind.NUMBER, Kind.BOOLEAN):
+        return Port(column.name, "float64", _meaning(column)), _number_levels(graph, column, column.levels)
+    return Port(column.name, "string", _meaning(column)), _text_levels(graph, column, column.levels)
+
+
+def _meaning(column: Column) -> str:
+    if column.is_date and column.levels is None:
+        return "microseconds since 1970-01-01; NaN where missing"
+    if column.kind is Kind.BOOLEAN:
+        return "1 for true, 0 for false; NaN where missing"
+    if column.kind is Kind.NUMBER:
+        return "a category, as its number; NaN where missing" if column.levels else "a number; NaN where missing"
+    return 'a category, as its text; "" where missing'
+
+
+def _number(graph: _Graph, column: Column) -> list[str]:
+    raw = graph.to_double(column.name)
+    missing = graph.op("IsNaN", raw)
+    value = graph.op("Div", graph.op("Sub", raw, column.origin), _DAY) if column.is_date else raw
+    filled = graph.op("Where", missing, column.fill, value)
+    return [filled, graph.to_double(missing)] if column.indicator else [filled]
+
+
+def _number_levels(graph: _Graph, column: Column, levels: tuple[str, ...]) -> list[str]:
+    words = {"true": 1.0, "false": 0.0}
+    values = np.array([[words[level] if level in words else float(level) for level in levels]])  # (1, levels)
+    raw = graph.to_double(column.name)
+    parts = [graph.to_double(graph.op("Equal", raw, values))]
+    return [*parts, graph.to_double(graph.op("IsNaN", raw))] if column.indicator else parts
+
+
+def _text_levels(graph: _Graph, column: Column, levels: tuple[str, ...]) -> list[str]:
+    known = [*levels, ""] if column.indicator else list(levels)
+    code = graph.op(
+        "LabelEncoder",
+        column.name,
+        domain="ai.onnx.ml",
+        keys_strings=known,
+        values_int64s=list(range(len(known))),
+        default_int64=-1,
+    )
+    return [graph.to_double(graph.op("Equal", code, np.arange(len(known), dtype=np.int64)[None, :]))]
+
+
+# ------------------------------------------------------------------------------------------------ standard and network
+
+
+def _standardised(graph: _Graph, X: str, standard: Standard) -> str:
+    Z = graph.op("Gather", X, standard.keep.astype(np.int64), axis=1)
+    if standard.exponent.any():
+        # Two factors: 2^-e itself may be beyond the largest number.
+        half = standard.exponent // 2
+        for exponent in (half, standard.exponent - half):
+            Z = graph.op("Mul", Z, np.ldexp(1.0, -exponent))
+    Z = graph.op("Div", graph.op("Sub", Z, standard.mean), standard.scale)
+    return graph.op("Clip", Z, -_FAR, _FAR)
+
+
+def _network(graph: _Graph, Z: str, model: Model) -> str:
+    """intercept + s(Z) beta: (rows, 1)."""
+    network, features = model.network, model.network.features
+    if isinstance(features, HiddenLayer):
+        S = _ACTIVATIONS[features.sigma.name](graph, graph.op("MatMul", Z, np.ascontiguousarray(features.W.T)))
+        weights = network.beta
+    elif isinstance(features, KernelFeatures) and isinstance(features.kernel, ArcsineKernel):
+        S = _kernel(graph, Z, features.kernel, features.Z)
+        weights = features.P @ network.beta
+    else:
+        raise UsageError(
+            "a kernel of neural-tangents cannot be exported", "fit again with --activation erf, or another --variant"
+        )
+    constant = network.intercept - float(features.offset @ network.beta)
+    return graph.op("Add", graph.op("MatMul", S, weights[:, None]), constant)
+
+
+def _kernel(graph: _Graph, X: str, kernel: ArcsineKernel, Z: Array) -> str:
+    """K(X, Z): (rows, m), as `ArcsineKernel.against` computes it."""
+    prepared, b = kernel.prepare(Z), kernel.bias_variance
+    root = np.sqrt(2.0 * np.broadcast_to(np.asarray(kernel.weight_variance), Z.shape[1:]))
+    scaled = graph.op("Clip", graph.op("Mul", X, root), -_FAR, _FAR)
+    more = graph.op("ReduceSumSquare", scaled, axes=[1], keepdims=1)
+    more = graph.op("Add", more, 2.0 * b)  # 2 q(x, x)
+    p = graph.op("Add", more, 1.0)
+    root_p = graph.op("Sqrt", p)
+    # [sqrt(2 v) x, sqrt(2 b)] / sqrt(p) times the landmarks' rows.
+    inner = graph.op("MatMul", graph.op("Div", scaled, root_p), np.ascontiguousarray(prepared.rows[:, :-1].T))
+    bias = graph.op("MatMul", graph.op("Div", np.sqrt(2.0 * b), root_p), prepared.rows[:, -1:].T)
+    K = _arcsine(graph, graph.op("Add", inner, bias))
+    own = _arcsine(graph, graph.op("Div", more, p))
+    for theirs in prepared.diagonals[:-1]:
+        mine = graph.op("Add", graph.op("Mul", graph.op("Add", own, b), 2.0), 1.0)
+        K = graph.op("Mul", graph.op("Add", K, b), 2.0 / np.sqrt(1.0 + 2.0 * (theirs + b))[None, :])
+        K = _arcsine(graph, graph.op("Div", K, graph.op("Sqrt", mine)))
+        own = _arcsine(graph, graph.op("Div", graph.op("Mul", graph.op("Add", own, b), 2.0), mine))
+    return K
+
+
+# --------------------------------------------------------------------------------------------------------- functions
+
+
+def _economised(taylor: list[Fraction], high: Fraction, degree: int) -> tuple[float, ...]:
+    """A Taylor polynomial on [0, high] in s in [-1, 1], its terms above `degree` taken off with Chebyshev's T_k.
+
+    Exact until the last step: coefficients that carry rounding errors of their own would cost a digit.
+    """
+    p = [Fraction(0)]
+    for a in reversed(taylor):
+        # p <- p t + a with t = high (1 + s) / 2
+        shifted = [x + y for x, y in zip([*p, Fraction(0)], [Fraction(0), *p], strict=True)]
+        p = [x * high / 2 for x in shifted]
+        p[0] += a
+    T = [[Fraction(1)], [Fraction(0), Fraction(1)]]
+    while len(T) < len(p):
+        twice = [Fraction(0), *(2 * x for x in T[-1])]
+        T.append([x - y for x, y in zip(twice, [*T[-2], Fraction(0), Fraction(0)], strict=True)])
+    for k in range(len(p) - 1, degree, -1):
+        share = p[k] / T[k][k]
+        p = [x - share * y for x, y in zip(p[:k], T[k][:k], strict=True)]
+    return tuple(float(x) for x in p)
+
+
+def _asin_ratio() -> tuple[float, ...]:
+    """2/pi arcsin(sqrt t) / sqrt t = 2/pi sum_k (2k)! / (4^k k!^2 (2k + 1)) t^k on [0, 1/4]."""
+    taylor = [Fraction(comb(2 * k, k), 4**k * (2 * k + 1)) for k in range(36)]
+    return tuple(2.0 / np.pi * c for c in _economised(taylor, Fraction(1, 4), 13))
+
+
+def _erf_ratio() -> tuple[float, ...]:
+    """erf(sqrt u) / sqrt u = 2 / sqrt(pi) sum_k (-u)^k / (k! (2k + 1)) on [0, 4]."""
+    taylor = [Fraction((-1) ** k, factorial(k) * (2 * k + 1)) for k in range(44)]
+    return tuple(2.0 / np.sqrt(np.pi) * c for c in _economised(taylor, Fraction(4), 20))
+
+
+def _erfc_tail() -> tuple[float, ...]:
+    """exp(z^2) (1 - erf z) on [2, 6], where it is smooth and what it is multiplied with is small."""
+    series = Chebyshev.interpolate(special.erfcx, 24, domain=[2.0, 6.0])
+    return tuple(cheb2poly(series.coef).tolist())
+
+
+def _arcsine(graph: _Graph, r: str) -> str:
+    """2/pi arcsin r: z q(z^2) for z = |r| <= 1/2, and 1 - 2 sqrt(t) q(t) with t = (1 - z)/2 above.
+
+    Rounding may leave r an ulp outside [-1, 1]. 2/pi is in q, not a factor of the result, which would become a float32
+    (see `export`).
+    """
+    r = graph.op("Clip", r, -1.0, 1.0)
+    z = graph.op("Abs", r)
+    large = graph.op("Greater", z, 0.5)
+    t = graph.op("Where", large, graph.op("Mul", graph.op("Sub", 1.0, z), 0.5), graph.op("Mul", z, z))
+    root = graph.op("Where", large, graph.op("Sqrt", t), z)
+    small = graph.op("Mul", root, graph.polynomial(t, 0.0, 0.25, _asin_ratio()))
+    folded = graph.op("Sub", 1.0, graph.op("Mul", small, 2.0))
+    return graph.op("Mul", graph.op("Sign", r), graph.op("Where", large, folded, small))
+
+
+def _erf(graph: _Graph, z: str) -> str:
+    """z q(z^2) for |z| <= 2, and 1 - exp(-z^2) erfcx(z) up to 6, where erf is 1 to the last digit."""
+    a = graph.op("Clip", graph.op("Abs", z), 0.0, 6.0)
+    square = graph.op("Mul", a, a)
+    near = graph.op("Mul", a, graph.polynomial(graph.op("Clip", square, 0.0, 4.0), 0.0, 4.0, _erf_ratio()))
+    tail = graph.polynomial(graph.op("Clip", a, 2.0, 6.0), 2.0, 6.0, _erfc_tail())
+    far = graph.op("Sub", 1.0, graph.op("Mul", graph.op("Exp", graph.op("Neg", square)), tail))
+    return graph.op("Mul", graph.op("Sign", z), graph.op("Where", graph.op("Greater", a, 2.0), far, near))
+
+
+def _arctan(graph: _Graph, z: str) -> str:
+    """2/pi arctan z, with arctan z = arcsin(z / sqrt(1 + z^2)) for z <= 1 and pi/2 - arctan(1 / z) above."""
+    a = graph.op("Abs", z)
+    large = graph.op("Greater", a, 1.0)
+    r = graph.op("Where", large, graph.op("Reciprocal", graph.op("Max", a, 1.0)), a)
+    small = _arcsine(graph, _algebraic(graph, r))
+    return graph.op("Mul", graph.op("Sign", z), graph.op("Where", large, graph.op("Sub", 1.0, small), small))
+
+
+def _algebraic(graph: _Graph, z: str) -> str:
+    """z / sqrt(1 + z^2); beyond 1e10 the one is below the last digit, and the square stays in range."""
+    z = graph.op("Clip", z, -1e10, 1e10)
+    return graph.op("Div", z, graph.op("Sqrt", graph.op("Add", graph.op("Mul", z, z), 1.0)))
+
+
+def _tanh(graph: _Graph, z: str) -> str:
+    return graph.op("Tanh", z)
+
+
+_ACTIVATIONS: dict[str, Callable[[_Graph, str], str]] = {
+    "erf": _erf,
+    "tanh": _tanh,
+    "arctan": _arctan,
+    "algebraic": _algebraic,
+}

@@ -1,0 +1,173 @@
+"""predict and info: what a saved model is for. Kept apart from fitting, so that a batch job starts quickly."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+
+from enrelm_cli.errors import UsageError
+from enrelm_cli.files import atomic_writer
+from enrelm_cli.fold.folds import Engine, Sums
+from enrelm_cli.inputs.encoding import Encoding, PredictInput, Unseen, open_for_predict
+from enrelm_cli.model import artifact
+from enrelm_cli.model.model import Model
+from enrelm_cli.report.reports import Errors, InfoReport, PredictReport
+from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.table.output import Layout, format_rows, write_predictions
+from enrelm_cli.table.pieces import check_files
+from enrelm_cli.table.table import Batch, ReadOptions
+from enrelm_cli.types import Array
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to predict, and how it is written."""
+
+    sources: tuple[str, ...]
+    output: str
+    ids: tuple[str, ...]
+    append: bool
+    interval: float | None
+    strict: bool
+    read: ReadOptions
+
+    def __post_init__(self) -> None:
+        if self.append and self.ids:
+            raise UsageError("--append already keeps every column", "leave out --id or --append")
+
+
+@dataclass(frozen=True)
+class PredictBatch:
+    """The lines of a batch, and what they add to the report."""
+
+    model: Model
+    layout: Layout
+    half_width: float | None
+
+    def __call__(self, batch: Batch) -> tuple[bytes, Sums, Unseen]:
+        X, y, unseen = self.model.encoding.for_predict(batch)
+        y_hat = self.model.predict(X)
+        columns: Array = y_hat
+        if self.half_width is not None:
+            columns = np.column_stack([y_hat, y_hat - self.half_width, y_hat + self.half_width])
+        text = format_rows(self.layout, columns, batch.ids, batch.raw)
+        return text, self._sums(y, y_hat), unseen
+
+    def _sums(self, y: Array, y_hat: Array) -> Sums:
+        known = np.isfinite(y)
+        standard = self.model.standard
+        # In units of the training spread, so that squares of large or tiny targets stay in range.
+        centred = standard.target(y[known])
+        gap = centred - standard.target(y_hat[known])
+        half_width = self.half_width
+        inside = 0 if half_width is None else np.count_nonzero(np.abs(gap) <= half_width / standard.y_scale)
+        return Sums(
+            {
+                "rows": len(y),
+                "known": int(known.sum()),
+                "squares": float(gap @ gap),
+                "absolute": float(np.abs(gap).sum()),
+                "y": float(centred.sum()),
+                "yy": float(centred @ centred),
+                "inside": int(inside),
+            }
+        )
+
+
+def load_model(path: str) -> Model:
+    return Model.from_document(artifact.load(path))
+
+
+def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
+    """Stream the table through the model: bounded memory, rows in their order, the file whole or not there."""
+    timer = Stopwatch()
+    model = load_model(path)
+    model.network.require()
+    half_width = None if wanted.interval is None else model.half_width(wanted.interval)
+    if engine.elsewhere:
+        check_files(wanted.sources)
+    opened = open_for_predict(
+        wanted.sources, wanted.read, model.encoding, wanted.ids, wanted.strict, wanted.append, with_target=True
+    )
+    layout = _layout(wanted, opened)
+    totals: list[tuple[Sums, Unseen]] = []
+
+    def lines() -> Iterator[bytes]:
+        for text, sums, unseen in engine.map(opened, PredictBatch(model, layout, half_width), "predicting"):
+            merged = (totals[0][0].merge(sums), totals[0][1].merge(unseen)) if totals else (sums, unseen)
+            totals[:] = [merged]
+            yield text
+
+    with atomic_writer(wanted.output) as stream:
+        write_predictions(stream, layout, lines())
+    sums, unseen = totals[0] if totals else (None, Unseen())
+    rows = 0 if sums is None else int(sums["rows"])
+    known = 0 if sums is None else int(sums["known"])
+    errors = None if sums is None or not known else _errors(sums, model.standard.y_scale)
+    coverage = float(sums["inside"]) / known if sums is not None and known and half_width is not None else None
+    return PredictReport(rows, errors, wanted.interval, coverage, unseen.notes(), timer.report())
+
+
+def _layout(wanted: Wanted, opened: PredictInput) -> Layout:
+    return opened.layout if wanted.interval is None else replace(opened.layout, names=("prediction", "lower", "upper"))
+
+
+def _errors(sums: Sums, scale: float) -> Errors:
+    n = sums["known"]
+    mse = sums["squares"] / n
+    spread = sums["yy"] - sums["y"] ** 2 / n
+    return Errors(
+        rows=n,
+        normalised_rmse=float(np.sqrt(sums["squares"] / sums["yy"])) if sums["yy"] > 0 else float("nan"),
+        rmse=float(np.sqrt(mse)) * scale,
+        mae=sums["absolute"] / n * scale,
+        r2=1.0 - sums["squares"] / spread if spread > 0 else float("nan"),
+    )
+
+
+def info(path: str) -> InfoReport:
+    """What a saved model is."""
+    model = load_model(path)
+    about, facts = model.about, os.stat(path)
+    keep = model.standard.keep
+    return InfoReport(
+        path=path,
+        variant=about["variant"],
+        neurons=model.network.size,
+        target=model.encoding.target,
+        inputs=tuple(model.encoding.inputs[k] for k in keep),
+        columns=_columns(model.encoding),
+        train_error=about["train_error"],
+        validation_error=about["validation_error"],
+        linear_error=about["linear_error"],
+        facts=about["facts"],
+        relevance=tuple((entry["input"], entry["share"]) for entry in about["relevance"]),
+        settings=about["settings"],
+        versions=about["versions"],
+        data=about["data"],
+        # The file itself holds no date: the same command gives the same bytes.
+        written=datetime.fromtimestamp(facts.st_mtime, timezone.utc).isoformat(timespec="seconds"),
+        bytes=facts.st_size,
+        stop=about["stop"],
+        notes=tuple(about["notes"]),
+    )
+
+
+def _columns(encoding: Encoding) -> tuple[tuple[str, str, str], ...]:
+    return tuple((column.name, column.kind.value, _details(column)) for column in encoding.columns)
+
+
+def _details(column: Any) -> str:
+    parts = []
+    if column.levels is not None:
+        parts.append(f"{len(column.levels)} levels: " + ", ".join(column.levels))
+    if column.indicator and column.levels is None:
+        parts.append(f"missing cells are filled with {column.fill:g}")
+    elif column.indicator:
+        parts.append("missing cells are a level of their own")
+    return "; ".join(parts)

@@ -1,0 +1,280 @@
+"""The only loop over rows: fold(pieces, partial) = partial(item_1) + partial(item_2) + ...
+
+A table is a sequence of pieces (an in-memory chunk, a byte range of a CSV file, a row group of a Parquet file). A
+piece can be iterated more than once and yields items: record batches, or encoded chunks. A partial is a picklable
+function from an item to something that can be merged. Which engine runs the loop - this process's threads, or a Dask
+cluster - changes nothing downstream: partial results are merged by neighbours, in balanced trees whose shape depends
+only on the pieces. The trees also keep the rounding error of a sum over n items at O(log n).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, wraps
+from itertools import takewhile
+from threading import Event
+from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enrelm_cli.fold.resources import cores
+from enrelm_cli.types import Array, Keys
+
+
+class SentOnce:
+    """What every piece of a table refers to, and may be large (10,000 levels): a cluster sends it once."""
+
+    __slots__ = ()
+
+    def local_file(self) -> str | None:
+        """The path of the file that it stands for, which a worker must see as this machine does."""
+        return None
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive rows of the table, encoded but not yet standardised."""
+
+    X: Array  # (t, d) encoded inputs
+    y: Array  # (t,) target, NaN where it is missing
+    key: Keys  # (t,) content hash of the row's inputs: equal inputs, equal key
+    row: int  # index of the first row in the table; below 0 where the engine cannot know it
+    index: NDArray[np.int64] | None = None  # (t,) every row's index, where they are not consecutive
+
+    @property
+    def rows(self) -> int:
+        return len(self.y)
+
+    def where(self, mask: NDArray[np.bool_]) -> Chunk:
+        """The rows that the mask keeps."""
+        if mask.all():
+            return self
+        return Chunk(self.X[mask], self.y[mask], self.key[mask], self.row, self.numbers()[mask])
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The index in the table of every row."""
+        return self.index if self.index is not None else np.arange(self.row, self.row + self.rows)
+
+    def blocks(self, rows: int) -> Iterator[Chunk]:
+        """The same rows, at most so many at a time: what is computed of a block stays in cache."""
+        return (self.between(start, start + rows) for start in range(0, self.rows, rows))
+
+    def between(self, start: int, stop: int) -> Chunk:
+        """Rows start to stop of the chunk, without a copy."""
+        part = slice(start, stop)
+        row, index = (self.row + start, None) if self.index is None else (self.row, self.index[part])
+        return Chunk(self.X[part], self.y[part], self.key[part], row, index)
+
+    def take(self, places: NDArray[np.int64]) -> Chunk:
+        """The rows at these places of the chunk."""
+        return Chunk(self.X[places], self.y[places], self.key[places], self.row, self.numbers()[places])
+
+
+class Mergeable(Protocol):
+    """What a partial returns. `merge` is associative up to rounding; neighbours are merged in row order."""
+
+    def merge(self, other: Any, /) -> Any: ...
+
+
+S = TypeVar("S", bound=Mergeable)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Named arrays that add up."""
+
+    values: dict[str, Any]
+
+    def merge(self, other: Sums) -> Sums:
+        return Sums({name: value + other.values[name] for name, value in self.values.items()})
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+
+class Progress(Protocol):
+    """Told about passes; the command line draws a bar, the tests count, the default is silent."""
+
+    def start(self, label: str, total: int | None) -> None: ...
+
+    def advance(self, rows: int) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class Silent:
+    """Progress for nobody."""
+
+    def start(self, label: str, total: int | None) -> None:
+        """Nothing to draw."""
+
+    def advance(self, rows: int) -> None:
+        """Nothing to draw."""
+
+    def finish(self) -> None:
+        """Nothing to draw."""
+
+
+class Engine(Protocol):
+    """Runs a fold, or maps pieces in order (predict)."""
+
+    @property
+    def progress(self) -> Progress: ...
+
+    @property
+    def elsewhere(self) -> bool:
+        """Other processes, perhaps on other machines, read the pieces."""
+
+    def fold(
+        self, pieces: Sequence[Iterable[Item]], partial: Callable[[Item], S], label: str, total: int | None = None
+    ) -> S: ...
+
+    def map(
+        self, pieces: Iterable[Iterable[Item]], function: Callable[[Item], Result], label: str, total: int | None = None
+    ) -> Iterator[Result]: ...
+
+
+class Tree:
+    """Merges a stream of results pairwise like a binary counter: the shape depends only on how many there are."""
+
+    def __init__(self) -> None:
+        self._levels: list[Any] = []
+
+    def add(self, result: Any) -> None:
+        level = 0
+        while level < len(self._levels) and self._levels[level] is not None:
+            result = self._levels[level].merge(result)
+            self._levels[level] = None
+            level += 1
+        if level == len(self._levels):
+            self._levels.append(None)
+        self._levels[level] = result
+
+    @property
+    def empty(self) -> bool:
+        return not self._levels
+
+    def result(self) -> Any:
+        total = None
+        for part in self._levels:
+            if part is not None:
+                total = part if total is None else part.merge(total)
+        if total is None:
+            raise ValueError("a fold over no rows")
+        return total
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Threads of this process. BLAS keeps to one thread inside, so results do not depend on how many there are."""
+
+    threads: int = 0  # 0: every core
+    progress: Progress = field(default_factory=Silent)
+    elsewhere: ClassVar[bool] = False
+
+    @property
+    def workers(self) -> int:
+        return self.threads or cores()
+
+    def fold(
+        self, pieces: Sequence[Iterable[Item]], partial: Callable[[Item], S], label: str, total: int | None = None
+    ) -> S:
+        """A tree of the items of each piece, where it is read, and a tree of the pieces."""
+        tree = Tree()
+        with self._pass(label, total):
+            for rows, result in self._ordered(pieces, lambda piece: fold_piece(piece, partial)):
+                self.progress.advance(rows)
+                if result is not None:
+                    tree.add(result)
+        answer: S = tree.result()
+        return answer
+
+    def map(
+        self, pieces: Iterable[Iterable[Item]], function: Callable[[Item], Result], label: str, total: int | None = None
+    ) -> Iterator[Result]:
+        """function(item) for every item of every piece, in order, a bounded number of pieces under way at once."""
+        with self._pass(label, total):
+            for results in self._ordered(pieces, lambda piece: [(size(item), function(item)) for item in piece]):
+                for rows, result in results:
+                    self.progress.advance(rows)
+                    yield result
+
+    @contextmanager
+    def _pass(self, label: str, total: int | None) -> Iterator[None]:
+        self.progress.start(label, total)
+        try:
+            with single_threaded_blas():
+                yield
+        finally:
+            self.progress.finish()
+
+    def _ordered(self, pieces: Iterable[Iterable[Item]], work: Callable[[Iterable[Item]], Result]) -> Iterator[Result]:
+        """work(piece) for every piece, in order."""
+        if self.workers == 1 or (isinstance(pieces, Sequence) and len(pieces) == 1):
+            yield from map(work, pieces)
+            return
+        with ThreadPoolExecutor(self.workers) as pool:
+            waiting: deque[Future[Result]] = deque()
+            stopped = Event()
+            try:
+                for piece in pieces:
+                    # After Ctrl-C nobody waits for the rest of a large piece.
+                    waiting.append(pool.submit(work, takewhile(lambda _: not stopped.is_set(), piece)))
+                    if len(waiting) > self.workers + 1:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                stopped.set()
+                for future in waiting:
+                    future.cancel()
+
+
+def fold_piece(piece: Iterable[Item], partial: Callable[[Item], S]) -> tuple[int, S | None]:
+    """The rows of one piece and their merged partials; None where it has no item."""
+    tree, rows = Tree(), 0
+    for item in piece:
+        tree.add(partial(item))
+        rows += size(item)
+    return rows, None if tree.empty else tree.result()
+
+
+def size(item: Any) -> int:
+    """How many rows an item has, for progress."""
+    return int(getattr(item, "rows", 0))
+
+
+def single_threaded_blas() -> Any:
+    """BLAS on one thread while our own threads share the rows: the result then does not depend on their number."""
+    return _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
+
+
+def one_blas_thread(function: Callable[P, Result]) -> Callable[P, Result]:
+    """A function whose result must not depend on the number of threads, and which gains little from them.
+
+    OpenBLAS's threads wait for each other busily: beside other work, two can take a hundred times as long as one.
+    """
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> Result:
+        with single_threaded_blas():
+            return function(*args, **kwargs)
+
+    return run
+
+
+@cache
+def _controller(with_scipy: bool) -> Any:
+    """Finding the process's BLAS libraries takes milliseconds: once before scipy brings its own and once after."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

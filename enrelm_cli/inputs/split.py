@@ -1,0 +1,161 @@
+"""Which rows train, which choose (validation) and which only judge (test).
+
+`hash`: a row's side follows from a seeded hash of its inputs. It does not depend on the order of the rows or on how a
+file is cut, rows with equal inputs fall on one side (no leak through twins), and a stream or a cluster needs no
+permutation. `shuffle`: the paper's permutation, numpy.random.RandomState(seed).permutation(T), whose first ceil(T/4)
+rows are held out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enrelm_cli.errors import DataError, UsageError
+from enrelm_cli.fold.folds import Chunk, Sums
+from enrelm_cli.fold.hashing import rehash
+from enrelm_cli.types import Keys
+
+_SPAN = 2**64
+# Different salts make the choice of test rows and of validation rows independent of each other.
+_TEST_SALT = 0x7E57
+# So many distinct inputs leave every side its share without looking.
+_MANY_KEYS = 2000
+
+
+class Side(IntEnum):
+    TRAIN = 0
+    VALIDATION = 1
+    TEST = 2
+
+
+Sides = NDArray[np.uint8]
+
+
+class Split(Protocol):
+    """Tells the side of every row of a chunk."""
+
+    def sides(self, chunk: Chunk) -> Sides: ...
+
+
+@dataclass(frozen=True)
+class Everything:
+    """Every row trains."""
+
+    def sides(self, chunk: Chunk) -> Sides:
+        return np.zeros(chunk.rows, np.uint8)
+
+
+@dataclass(frozen=True)
+class HashSplit:
+    """Rows whose seeded hash lies below a bound are held out."""
+
+    seed: int
+    validation_below: int  # of 2^64
+    test_below: int = 0  # of 2^64
+
+    def sides(self, chunk: Chunk) -> Sides:
+        return self.sides_of(chunk.key)
+
+    def sides_of(self, key: Keys) -> Sides:
+        sides = np.where(_below(rehash(key, self.seed), self.validation_below), Side.VALIDATION, Side.TRAIN)
+        if self.test_below:
+            sides = np.where(_below(rehash(key, self.seed ^ _TEST_SALT), self.test_below), Side.TEST, sides)
+        return sides.astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class RowSplit:
+    """Sides listed row by row: the paper's permutation. Only for tables held in memory, whose rows have numbers."""
+
+    listed: Sides  # (T,)
+
+    def sides(self, chunk: Chunk) -> Sides:
+        return self.listed[chunk.numbers()]
+
+
+@dataclass(frozen=True)
+class JudgeOnValidation:
+    """The same split with its test rows left out and its validation rows training: the refit inside a comparison."""
+
+    split: Split
+
+    def sides(self, chunk: Chunk) -> Sides:
+        sides = self.split.sides(chunk)
+        return np.where(sides == Side.VALIDATION, Side.TRAIN, sides).astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class CountSides:
+    """Partial: how many rows each side has."""
+
+    split: Split
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        return Sums({"sides": np.bincount(self.split.sides(chunk), minlength=len(Side))})
+
+
+def paper_split(rows: int, seed: int, validation_size: float, test_size: float = 0.0) -> RowSplit:
+    """The first ceil(size * T) rows of the permutation are held out, the rest train, as in the paper."""
+    order = np.random.RandomState(seed).permutation(rows)
+    test = int(np.ceil(rows * test_size))
+    validation = int(np.ceil((rows - test) * validation_size))
+    if rows - test - validation < 2 or validation < 1:
+        raise _too_few(rows)
+    listed = np.zeros(rows, np.uint8)
+    listed[order[:test]] = Side.TEST
+    listed[order[test : test + validation]] = Side.VALIDATION
+    return RowSplit(listed)
+
+
+def hash_split(key: Keys, whole: bool, seed: int, validation_size: float, test_size: float = 0.0) -> HashSplit:
+    """A split of the rows with these keys; `whole`: they are all the rows, so the bounds can be exact.
+
+    For a table larger than the sample the bound is the fraction itself, which its count of rows then meets to within
+    a small fraction of a percent; unless its rows repeat so few inputs that a side might stay empty.
+    """
+    if not whole and len(np.unique(key)) >= _MANY_KEYS:
+        return HashSplit(seed, int(validation_size * _SPAN), int(test_size * _SPAN))
+    if not 0.0 < validation_size < 1.0 or not 0.0 <= test_size < 1.0:
+        raise UsageError("--validation-size must lie between 0 and 1", "the default is --validation-size 0.25")
+    test_below = _bound(rehash(key, seed ^ _TEST_SALT), test_size) if test_size else 0
+    if test_below:
+        key = key[~_below(rehash(key, seed ^ _TEST_SALT), test_below)]
+    return HashSplit(seed, _bound(rehash(key, seed), validation_size), test_below)
+
+
+def _below(hashed: Keys, bound: int) -> NDArray[np.bool_]:
+    # A bound of 2^64 itself does not fit the type that it bounds.
+    return np.ones(len(hashed), bool) if bound >= _SPAN else hashed < np.uint64(bound)
+
+
+def _bound(hashed: Keys, size: float) -> int:
+    """The bound that holds out nearest to ceil(size * rows) rows and leaves the others two different ones at least."""
+    distinct, counts = np.unique(hashed, return_counts=True)
+    if len(distinct) < 3 or len(hashed) < 4:
+        raise _too_few(len(hashed), len(distinct))
+    held_out = np.cumsum(counts)[:-2]
+    wanted = int(np.ceil(size * len(hashed)))
+    return int(distinct[1 + int(np.argmin(np.abs(held_out - wanted)))])
+
+
+def _too_few(rows: int, distinct: int | None = None) -> DataError:
+    if distinct == 1 and rows >= 4:
+        return DataError(
+            f"all {rows} rows have the same inputs: they cannot be split into training and validation rows",
+            "add a column that varies, or check --drop and --inputs",
+        )
+    if distinct is not None and rows >= 4:
+        return DataError(
+            f"the inputs of the {rows} rows take only {distinct} different values: rows with equal inputs stay on one "
+            "side, so no two different ones are left to train on",
+            "--split shuffle parts them, or add a column that varies",
+        )
+    return DataError(
+        f"{rows} usable rows are too few to split into training and validation rows",
+        "give at least 4 rows with a target",
+    )

@@ -1,0 +1,315 @@
+"""What the method is measured against: the random ELM and ordinary linear regression.
+
+**Random ELM.** Hidden weights W ~ N(0, s^2) with s = 1/sqrt(d), S = erf(X W^T), output weights by least squares. As in
+the paper, y is centred by the training mean and nothing else is added: no bias, no intercept, S as it comes. Sizes of
+one realisation are nested (size l takes the first l rows of W; the paper draws every size anew), so that one QR gives
+all of them (METHOD.md, point 5). With [S y] = Q [R z; 0 rho]:
+
+    training:    ||y - yhat_l||^2 = rho^2 + sum_(j > l) z_j^2
+    other rows:  yhat_l = sum_(j <= l) (S R^-1)_j z_j
+
+R of stacked rows is the R of their stacked R's, so rows come in blocks: memory does not grow with T.
+
+**Linear regression** with an intercept, from the sums X^T X and X^T y: a partial of a fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from enrelm_cli.fold.folds import Chunk, LocalEngine, Sums, single_threaded_blas
+from enrelm_cli.fold.resources import cores
+from enrelm_cli.inputs.split import Side
+from enrelm_cli.inputs.standard import View
+from enrelm_cli.inputs.training import Training
+from enrelm_cli.kernels.activation import ERF, Activation
+from enrelm_cli.model.features import HiddenLayer
+from enrelm_cli.model.network import ErrorRows, Network, relative_errors
+from enrelm_cli.phase_one.hidden_layer import pseudo_solve
+from enrelm_cli.types import Array
+
+# The random ELM
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A curve's distribution over realisations, for every size 1..n."""
+
+    mean: Array  # (n,)
+    std: Array  # (n,) divisor = number of realisations, as the paper's +-
+    min: Array  # (n,)
+    max: Array  # (n,)
+
+
+@dataclass(frozen=True)
+class ElmCurves:
+    """Errors of the random ELM, Err(1)..Err(n), on the rows it was fitted to and on others."""
+
+    train: Spread
+    validation: Spread
+
+
+@dataclass(frozen=True)
+class NestedLeastSquares:
+    """Least squares on the first l columns of S for every l at once: R and z above, without dependent columns."""
+
+    R: Array  # (k, k) upper triangle of the independent columns
+    z: Array  # (k,)
+    columns: NDArray[np.int64]  # (k,) which columns of S they are, rising
+    rest: float  # rho^2, what no column explains
+    size: int  # n, columns of S altogether
+
+    def training_squares(self) -> Array:
+        """||y - yhat_l||^2 on the rows fitted, (n,). Summed from the tail: no small difference of large numbers."""
+        tails = np.zeros(self.size + 1)
+        tails[self.columns] = self.z**2
+        return self.rest + np.cumsum(tails[::-1])[::-1][1:]
+
+    def predictions(self, S: Array) -> Array:
+        """yhat_l for every row of S and every l: (t, n) -> (t, n)."""
+        steps = np.zeros(S.shape)
+        if len(self.columns):
+            steps[:, self.columns] = solve_triangular(self.R, S[:, self.columns].T, trans="T").T * self.z
+        return np.cumsum(steps, axis=1)
+
+    def coefficients(self, neurons: int) -> Array:
+        """beta of size `neurons`, zero where a column adds nothing: (neurons,)."""
+        k = int(np.searchsorted(self.columns, neurons))
+        beta = np.zeros(neurons)
+        if k:
+            beta[self.columns[:k]] = solve_triangular(self.R[:k, :k], self.z[:k])
+        return beta
+
+
+def triangle(S: Array, y: Array) -> Array:
+    """R of [S y]: (t, n), (t,) -> (n + 1, n + 1)."""
+    R = _r(np.column_stack([S, y]))
+    missing = R.shape[1] - R.shape[0]
+    return np.concatenate([R, np.zeros((missing, R.shape[1]))]) if missing else R
+
+
+def stacked(above: Array, below: Array) -> Array:
+    """R of two sets of rows from the R of each."""
+    return _r(np.concatenate([above, below]))
+
+
+def _r(A: Array) -> Array:
+    return np.asarray(np.linalg.qr(A, mode="r"), dtype=np.float64)
+
+
+def nested_least_squares(triangular: Array, rows: int) -> NestedLeastSquares:
+    """Read the nested fits off R of [S y]. A column whose own part R_jj is negligible (relative to the column, as
+    numpy's lstsq counts rank) depends on those before it and adds nothing.
+    """
+    n = triangular.shape[1] - 1
+    negligible = np.finfo(float).eps * max(rows, n)
+    lengths = np.linalg.norm(triangular[:, :n], axis=0)
+    if (np.abs(np.diag(triangular)[:n]) > negligible * lengths).all():
+        columns = np.arange(n, dtype=np.int64)
+    else:
+        columns = _independent_columns(triangular[:, :n], negligible)
+        # Later columns were orthogonalised against directions that are only rounding: once more, without them.
+        triangular = _r(triangular[:, [*columns, n]])
+    k = len(columns)
+    z = triangular[:k, k]
+    return NestedLeastSquares(triangular[:k, :k], z, columns, float(np.sum(triangular[k:, k] ** 2)), n)
+
+
+def _independent_columns(A: Array, negligible: float) -> NDArray[np.int64]:
+    """Columns that are not combinations of those before them, by Gram-Schmidt done twice (once loses orthogonality)."""
+    Q = np.zeros((A.shape[0], min(A.shape)))
+    kept: list[int] = []
+    for j in range(A.shape[1]):
+        k = len(kept)
+        if k == Q.shape[1]:
+            break
+        v = A[:, j]
+        for _ in range(2):
+            v = v - Q[:, :k] @ (Q[:, :k].T @ v)
+        length = float(np.linalg.norm(v))
+        if length > negligible * float(np.linalg.norm(A[:, j])):
+            Q[:, k] = v / length
+            kept.append(j)
+    return np.array(kept, dtype=np.int64)
+
+
+def elm_curve(S: Array, y: Array, S_valid: Array, y_valid: Array) -> tuple[Array, Array]:
+    """Training and validation errors of every size 1..n from one QR: (T, n), (T,), (V, n), (V,) -> (n,), (n,).
+
+    Both targets are centred by the training mean.
+    """
+    fit = nested_least_squares(triangle(S, y), len(y))
+    squares = np.sum((y_valid[:, None] - fit.predictions(S_valid)) ** 2, axis=0)
+    return relative_errors(fit.training_squares(), float(y @ y)), relative_errors(squares, float(y_valid @ y_valid))
+
+
+def elm_weights(neurons: int, inputs: int, realization: np.random.SeedSequence, std: float | None = None) -> Array:
+    """One realisation's hidden weights, (n, d). More neurons keep the first ones: row after row from one stream."""
+    rng = np.random.default_rng(realization)
+    return rng.standard_normal((neurons, inputs)) * (inputs**-0.5 if std is None else std)
+
+
+@dataclass(frozen=True)
+class Triangles:
+    """R of [S y] for each realisation; R of stacked rows is the R of their stacked R's."""
+
+    R: tuple[Array, ...]
+
+    def merge(self, other: Triangles) -> Triangles:
+        return Triangles(tuple(stacked(a, b) for a, b in zip(self.R, other.R, strict=True)))
+
+
+@dataclass(frozen=True)
+class TriangleRows:
+    """Partial: R of [S y] over the training rows, for each realisation's weights."""
+
+    view: View
+    weights: tuple[Array, ...]  # (n, d) each
+    sigma: Activation
+
+    def __call__(self, chunk: Chunk) -> Triangles:
+        chunk = self.view(chunk, Side.TRAIN)
+        return Triangles(tuple(triangle(self.sigma(chunk.X @ W.T), chunk.y) for W in self.weights))
+
+
+@dataclass(frozen=True)
+class NestedErrorRows:
+    """Partial: squared errors of every size and realisation over one side's rows."""
+
+    view: View
+    side: Side
+    weights: tuple[Array, ...]
+    fits: tuple[NestedLeastSquares, ...]
+    sigma: Activation
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = self.view(chunk, self.side)
+        squares = []
+        for W, fit in zip(self.weights, self.fits, strict=True):
+            gaps = fit.predictions(self.sigma(chunk.X @ W.T))
+            gaps -= chunk.y[:, None]
+            squares.append(np.einsum("ij,ij->j", gaps, gaps))
+        return Sums({"squares": np.array(squares), "total": float(chunk.y @ chunk.y)})
+
+
+@dataclass(frozen=True)
+class RandomElm:
+    """How the realisations are drawn."""
+
+    neurons: int
+    realizations: int = 20
+    seed: int = 1234
+    weight_std: float | None = None  # None: the paper's 1/sqrt(d)
+    sigma: Activation = ERF
+
+    def weights(self, inputs: int) -> list[Array]:
+        """Realisation k is that of SeedSequence(seed).spawn(...)[k], however many are asked for."""
+        seeds = np.random.SeedSequence(self.seed).spawn(self.realizations)
+        return [elm_weights(self.neurons, inputs, one, self.weight_std) for one in seeds]
+
+
+def elm_fits(data: Training, elm: RandomElm) -> list[tuple[Array, NestedLeastSquares]]:
+    """Weights and nested fits of every realisation."""
+    return _over_realizations(data, elm.weights(data.d), lambda folded, some: _fits(folded, some, elm))
+
+
+def _fits(data: Training, weights: tuple[Array, ...], elm: RandomElm) -> list[tuple[Array, NestedLeastSquares]]:
+    triangles = data.fold(TriangleRows(data.view, weights, elm.sigma), "random ELM")
+    return [(W, nested_least_squares(R, data.T)) for W, R in zip(weights, triangles.R, strict=True)]
+
+
+def elm_curves(data: Training, elm: RandomElm, side: Side = Side.VALIDATION) -> ElmCurves:
+    """The random ELM's errors for sizes 1..n over seeded realisations, on the training rows and on another side's."""
+
+    def some_curves(folded: Training, weights: tuple[Array, ...]) -> list[tuple[Array, Array]]:
+        fits = tuple(fit for _, fit in _fits(folded, weights, elm))
+        sums = folded.fold(NestedErrorRows(folded.view, side, weights, fits, elm.sigma), "random ELM's errors")
+        return [
+            (relative_errors(fit.training_squares(), folded.T), relative_errors(squares, float(sums["total"])))
+            for fit, squares in zip(fits, sums["squares"], strict=True)
+        ]
+
+    curves = _over_realizations(data, elm.weights(data.d), some_curves)
+    return ElmCurves(_spread([train for train, _ in curves]), _spread([valid for _, valid in curves]))
+
+
+Some = TypeVar("Some")
+
+
+def _over_realizations(
+    data: Training, weights: list[Array], work: Callable[[Training, tuple[Array, ...]], list[Some]]
+) -> list[Some]:
+    """Rows in memory: threads share the realisations. Rows on disk: one pass serves all of them."""
+    if not data.rows.in_memory:
+        return work(data, tuple(weights))
+    alone = replace(data, rows=replace(data.rows, engine=LocalEngine(1)))
+    with single_threaded_blas(), ThreadPoolExecutor(getattr(data.rows.engine, "workers", None) or cores()) as pool:
+        parts = pool.map(lambda W: work(alone, (W,)), weights)
+        return [one for part in parts for one in part]
+
+
+def elm_networks(data: Training, elm: RandomElm) -> tuple[Network, ...]:
+    """The networks of the largest size, one for each realisation."""
+    return tuple(
+        Network(HiddenLayer(W, np.zeros(len(W)), elm.sigma), fit.coefficients(elm.neurons))
+        for W, fit in elm_fits(data, elm)
+    )
+
+
+def _spread(curves: list[Array]) -> Spread:
+    all_of_them = np.array(curves)
+    return Spread(all_of_them.mean(axis=0), all_of_them.std(axis=0), all_of_them.min(axis=0), all_of_them.max(axis=0))
+
+
+# Linear regression
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Hidden outputs that are the inputs themselves."""
+
+    size: int
+
+    def outputs(self, X: Array) -> Array:
+        copied: Array = X[:, : self.size].copy()
+        return copied
+
+    def combine(self, X: Array, beta: Array) -> Array:
+        y_hat: Array = X @ beta
+        return y_hat
+
+    def take(self, order: NDArray[np.int64]) -> Inputs:
+        raise NotImplementedError("linear regression has one size")
+
+
+@dataclass(frozen=True)
+class LinearRows:
+    """Partial: X'X and X'y of the training rows, whose standardised inputs and target have mean zero."""
+
+    view: View
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = self.view(chunk, Side.TRAIN)
+        return Sums({"XX": chunk.X.T @ chunk.X, "Xy": chunk.X.T @ chunk.y})
+
+
+def linear_network(data: Training) -> Network:
+    """Least squares with an intercept: b = (X'X)^+ X'y.
+
+    Dependent columns (one-hot) make X'X singular: the pseudo-inverse gives the shortest b of all that fit equally well.
+    """
+    sums = data.fold(LinearRows(data.view), "linear regression")
+    return Network(Inputs(data.d), pseudo_solve(sums["XX"], sums["Xy"]))
+
+
+def linear_error(data: Training, side: Side) -> float:
+    """Err of linear regression on one side's rows."""
+    sums = data.fold(ErrorRows(data.view, (linear_network(data),), side), "linear regression's error")
+    return float(relative_errors(sums["squares"], float(sums["total"]))[0])

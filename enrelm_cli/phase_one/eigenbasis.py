@@ -1,0 +1,222 @@
+"""Eigenvectors U and eigenvalues lambda of the training rows' kernel, and the functions phi that extend U to any row.
+
+Nystroem (METHOD.md, point 2), with landmarks Z, C = K(X, Z) and any R with R R' = K_ZZ^-1 (pseudo-inverse):
+
+    B = C R,  B'B = V D V'   ->   U = B V D^(-1/2),  lambda = D,  phi(x) = K(x, Z) P,  P = R V D^(-1/2),  phi(x_i) = U_i
+
+When every distinct row is a landmark this is exact, and one eigenproblem is enough. With n_z rows equal to row z:
+
+    N^(1/2) K_ZZ N^(1/2) = Q L Q'   ->   U_z = Q_z / sqrt(n_z),  lambda = L,  P = N^(1/2) Q / L
+
+`centred`: the same for the centred kernel H K H (H = I - 11'/T): columns of U then sum to zero and are orthonormal,
+which is what a regression with a free intercept wants (the kernel variant). phi(x) = K(x, Z) P - offset.
+
+Eigenvalues at or below CUT times the largest are dropped: repeated or dependent rows make a null space whose basis is
+arbitrary, and below that ratio float64 leaves nothing of an eigenvector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.linalg import lapack
+
+from enrelm_cli.errors import DataError
+from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
+from enrelm_cli.fold.unlocked import triangular_product
+from enrelm_cli.inputs.split import Side
+from enrelm_cli.inputs.standard import View
+from enrelm_cli.kernels.arcsine import Kernel, Prepared
+from enrelm_cli.model.features import BLOCK, KernelFeatures
+from enrelm_cli.phase_one.landmarks import Landmarks
+from enrelm_cli.types import Array, Keys
+
+CUT = 1e-12
+
+
+@dataclass(frozen=True)
+class EigenBasis:
+    """U and lambda of the training rows, largest eigenvalue first."""
+
+    values: Array  # (k,) lambda
+    features: KernelFeatures
+    c: Array  # (k,) U'(y - y_mean) for the standardised target
+    rows: int  # T
+    y_mean: float = 0.0  # of the standardised target: 0 unless rows were added after it was standardised
+    space: Array | None = None  # (., k): U = B V where the basis comes from Gram sums
+    known: tuple[Keys, Array] | None = (
+        None  # keys (m,) sorted and U_z (m, k): exact rows of U where every row is a landmark
+    )
+
+    def of_training(self, chunk: Chunk) -> Array:
+        """Rows of U for standardised training rows: (t, k)."""
+        if self.known is None:
+            return self.features.outputs(chunk.X)
+        key, U = self.known
+        return U[np.searchsorted(key, chunk.key)]
+
+    def take(self, order: NDArray[np.int64]) -> EigenBasis:
+        known = None if self.known is None else (self.known[0], np.ascontiguousarray(self.known[1][:, order]))
+        space = None if self.space is None else self.space[:, order]
+        features = self.features.take(order)
+        return EigenBasis(self.values[order], features, self.c[order], self.rows, self.y_mean, space, known)
+
+
+@dataclass(frozen=True)
+class CountRows:
+    """Partial: how many training rows each landmark stands for, and the sum of their targets."""
+
+    view: View
+    key: Keys  # (m,) sorted
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = self.view(chunk, Side.TRAIN)
+        place = np.searchsorted(self.key, chunk.key)
+        m = len(self.key)
+        return Sums(
+            {"count": np.bincount(place, minlength=m).astype(float), "y": np.bincount(place, chunk.y, minlength=m)}
+        )
+
+
+@dataclass(frozen=True)
+class SideSums:
+    """Sums of each side's rows, kept apart: a refit to more sides adds them up instead of another pass."""
+
+    sides: dict[Side, Sums]
+
+    def merge(self, other: SideSums) -> SideSums:
+        joined = dict(self.sides)
+        for side, sums in other.sides.items():
+            joined[side] = joined[side].merge(sums) if side in joined else sums
+        return SideSums(joined)
+
+    def total(self, sides: Iterable[Side]) -> Sums:
+        """Of these sides together."""
+        return reduce(Sums.merge, [self.sides[side] for side in sides if side in self.sides])
+
+
+@dataclass(frozen=True)
+class Projection:
+    """From rows of C = K(X, Z) to rows of B = C R, with R R' = K_ZZ^-1 (or its pseudo-inverse)."""
+
+    R: Array  # (m, k), in Fortran order where it is triangular
+    triangular: bool
+
+    def of(self, C: Array) -> Array:
+        """C R; C may be overwritten."""
+        return triangular_product(C, self.R) if self.triangular else C @ self.R
+
+
+@dataclass(frozen=True)
+class GramRows:
+    """Partial: n, sum b, B'B, B'y, sum y and y'y of each side's rows."""
+
+    view: View
+    prepared: Prepared
+    projection: Projection
+    sides: tuple[Side, ...] = (Side.TRAIN,)
+
+    def __call__(self, chunk: Chunk) -> SideSums:
+        present = self.view.split.sides(chunk)
+        return SideSums({side: self._sums(self.view(chunk, side)) for side in self.sides if (present == side).any()})
+
+    def _sums(self, chunk: Chunk) -> Sums:
+        k = self.projection.R.shape[1]
+        b, BB, By = np.zeros(k), np.zeros((k, k)), np.zeros(k)
+        for block in chunk.blocks(BLOCK):
+            B = self.projection.of(self.prepared.against(block.X))
+            b += B.sum(axis=0)
+            BB += B.T @ B
+            By += B.T @ block.y
+        return Sums({"n": chunk.rows, "b": b, "BB": BB, "By": By, "y": chunk.y.sum(), "yy": chunk.y @ chunk.y})
+
+
+@one_blas_thread
+def symmetric_eigen(A: Array) -> tuple[Array, Array]:
+    """Eigenvalues above CUT of the largest, largest first, and their vectors (this driver measured fastest)."""
+    values, vectors = linalg.eigh(A, driver="evd", overwrite_a=True, check_finite=False)
+    keep = np.flatnonzero(values > CUT * max(values[-1], 0.0))[::-1]
+    if not len(keep):
+        raise DataError(
+            "the kernel of the landmarks is zero: every one of them is the mean row",
+            "take more landmarks, or give the kernel a bias with --bias-variance 1",
+        )
+    return values[keep], np.ascontiguousarray(vectors[:, keep])
+
+
+@one_blas_thread
+def full_basis(kernel: Kernel, landmarks: Landmarks, counts: Sums, centred: bool) -> EigenBasis:
+    """Every distinct training row is a landmark: one eigenproblem, exact. `counts` go by sorted key."""
+    by_key = np.argsort(landmarks.key)
+    Z, key = landmarks.Z[by_key], landmarks.key[by_key]
+    n, y_sum = counts["count"], counts["y"]
+    T = n.sum()
+    K = kernel.gram(Z, Z)
+    mean = np.zeros(len(Z))
+    if centred:
+        mean = K @ n / T
+        K += (n @ mean) / T - mean[:, None] - mean[None, :]
+    root = np.sqrt(n)
+    K *= root[:, None]
+    K *= root[None, :]
+    values, Q = symmetric_eigen(K)
+    U = Q / root[:, None]
+    P = Q * root[:, None] / values
+    if centred:
+        # Columns of P sum to zero, but for rounding that a small eigenvalue magnifies.
+        P -= (n / T)[:, None] * P.sum(axis=0)
+    features = KernelFeatures(kernel, Z, P, mean @ P)
+    return EigenBasis(values, features, U.T @ y_sum, int(T), known=(key, U))
+
+
+@one_blas_thread
+def landmark_projection(kernel: Kernel, landmarks: Landmarks) -> Projection:
+    """R = L'^-1 from K_ZZ = L L' where the landmarks are independent, and Q L^(-1/2) from its eigenvectors where not.
+
+    B'B has the same eigenvalues either way, and the rows of B carry a relative rounding error of eps / rho in the
+    direction of relative eigenvalue rho. (Forming C'C and multiplying by R afterwards would take half the time and
+    make that eps / rho^2: predictions would then depend on the order of the rows in the seventh digit.)
+    """
+    K = kernel.gram(landmarks.Z, landmarks.Z)
+    L, failed = lapack.dpotrf(K, lower=1, clean=1)
+    # The smallest pivot bounds the smallest eigenvalue, the trace the largest.
+    if not failed and np.diag(L).min() ** 2 > CUT * np.trace(K):
+        inverse, _ = lapack.dtrtri(L, lower=1)
+        return Projection(np.asfortranarray(inverse.T), triangular=True)
+    values, Q = symmetric_eigen(K)
+    return Projection(Q / np.sqrt(values), triangular=False)
+
+
+@one_blas_thread
+def landmark_basis(kernel: Kernel, landmarks: Landmarks, R: Array, gram: Sums, centred: bool) -> EigenBasis:
+    """The eigenbasis that the Gram sums of all training rows give."""
+    T, mean, y_mean = gram["n"], gram["b"] / gram["n"], gram["y"] / gram["n"]
+    BB = gram["BB"] - T * np.outer(mean, mean) if centred else gram["BB"].copy()
+    values, V = symmetric_eigen(BB)
+    V = V / np.sqrt(values)
+    offset = mean @ V if centred else np.zeros(len(values))
+    c = V.T @ (gram["By"] - y_mean * gram["b"])
+    return EigenBasis(values, KernelFeatures(kernel, landmarks.Z, R @ V, offset), c, int(T), float(y_mean), space=V)
+
+
+@one_blas_thread
+def nested_squares(gram: Sums, V: Array, offset: Array, beta: Array, intercept: float) -> Array:
+    """sum_i (y_i - yhat_il)^2 of every nested size l from the Gram sums of those rows: (k, n), (n,), (n,) -> (n,).
+
+    With t_j = beta_j V_j the prediction of size l is sum_{j<=l} (b.t_j - beta_j offset_j) + intercept; its products
+    with itself and with y are prefix sums of n x n and n products.
+    """
+    t, o = V * beta, beta * offset
+    s = t.T @ gram["b"]
+    products = t.T @ gram["BB"] @ t - np.outer(s, o) - np.outer(o, s) + gram["n"] * np.outer(o, o)
+    square = np.diag(np.cumsum(np.cumsum(products, axis=0), axis=1))
+    shifted = gram["y"] - gram["n"] * intercept  # sum of y - intercept
+    cross = np.cumsum(t.T @ gram["By"] - intercept * s - o * shifted)
+    own = gram["yy"] - 2.0 * intercept * gram["y"] + gram["n"] * intercept**2
+    squares: Array = own - 2.0 * cross + square
+    return squares

@@ -1,0 +1,304 @@
+"""The facts of a run, as values. Renderers come after: tables, JSON, CSV, Markdown, plots, HTML.
+
+`to_json` of each report is what `--format json` prints. Keys are only ever added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from enrelm_cli.judge.curve import Choice, Choices
+from enrelm_cli.types import Array
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """What was read."""
+
+    name: str
+    rows: int  # with a known target
+    columns: int  # input columns in the file that were used
+    inputs: tuple[str, ...]  # after encoding, constants left out
+    target: str
+    hash: str  # of the contents, whatever the order of the rows
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        return {
+            "name": self.name,
+            "rows": self.rows,
+            "columns": self.columns,
+            "inputs": list(self.inputs),
+            "target": self.target,
+            "hash": self.hash,
+        }
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Errors of every nested size, for the rows that trained and the rows that choose."""
+
+    variant: str
+    train: Array  # (n,)
+    validation: Array  # (n,)
+    choices: Choices
+    stop: str | None  # why the iteration stopped (incremental)
+    converged: bool  # the curve ends because the method converged: its last value goes on (the paper's dashed line)
+    limit: int  # the largest size that was allowed
+
+    def to_json(self) -> Json:
+        return {
+            "variant": self.variant,
+            "curve": [
+                {"neurons": n + 1, "train_error": float(t), "validation_error": float(v)}
+                for n, (t, v) in enumerate(zip(self.train, self.validation, strict=True))
+            ],
+            "choices": choices_to_json(self.choices),
+            "stop": self.stop,
+            "converged": self.converged,
+        }
+
+
+@dataclass(frozen=True)
+class ElmBand:
+    """Random ELM over realisations: mean, standard deviation, smallest and largest error of every size."""
+
+    mean: Array  # (n,)
+    std: Array
+    low: Array
+    high: Array
+    train_mean: Array
+    train_low: Array
+    train_high: Array
+    realizations: int
+
+    def to_json(self) -> Json:
+        return {
+            "realizations": self.realizations,
+            "curve": [
+                {"neurons": n + 1, "mean": float(m), "std": float(s), "min": float(a), "max": float(b)}
+                for n, (m, s, a, b) in enumerate(zip(self.mean, self.std, self.low, self.high, strict=True))
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One variant beside the others (`fit --variant auto`)."""
+
+    variant: str
+    neurons: int
+    train_error: float
+    validation_error: float
+    seconds: float
+
+    def to_json(self) -> Json:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class FitReport:
+    data: DataFacts
+    variant: str
+    neurons: int  # of the model
+    chosen_neurons: int  # of the network whose errors are reported; a refit to all rows may find more, or fewer
+    selection: str  # best, knee, smallest, all, or given
+    choices: Choices
+    train_error: float
+    validation_error: float
+    linear_error: float  # of linear regression on the same validation rows
+    training_rows: int
+    validation_rows: int
+    refit: bool
+    candidates: tuple[Candidate, ...]
+    stop: str | None
+    facts: dict[str, float]  # alpha, steps, leave-one-out error, landmarks, kernel parameters
+    relevance: tuple[tuple[str, float], ...]  # share of each column, largest first
+    timings: dict[str, float]  # seconds of each phase
+    model: str | None
+    settings: Json
+    notes: tuple[str, ...] = ()
+    not_saved: str = "not saved: add -o model.joblib to keep it"
+
+    def to_json(self) -> Json:
+        return {
+            "variant": self.variant,
+            "neurons": self.neurons,
+            "chosen_neurons": self.chosen_neurons,
+            "train_error": self.train_error,
+            "validation_error": self.validation_error,
+            "linear_error": self.linear_error,
+            "selection": self.selection,
+            "choices": choices_to_json(self.choices),
+            "inputs": list(self.data.inputs),
+            "rows": self.data.rows,
+            "training_rows": self.training_rows,
+            "validation_rows": self.validation_rows,
+            "refit": self.refit,
+            "candidates": [candidate.to_json() for candidate in self.candidates],
+            "stop": self.stop,
+            "facts": self.facts,
+            "relevance": [{"input": name, "share": share} for name, share in self.relevance],
+            "timings": self.timings,
+            "model": self.model,
+            "data": self.data.to_json(),
+            "settings": self.settings,
+            "notes": [*self.data.notes, *self.notes],
+        }
+
+
+@dataclass(frozen=True)
+class CurveReport:
+    data: DataFacts
+    curves: tuple[Curve, ...]
+    elm: ElmBand | None
+    linear_error: float
+    training_rows: int
+    validation_rows: int
+    timings: dict[str, float]
+    settings: Json
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        first = self.curves[0]
+        return {
+            **first.to_json(),
+            "curves": [curve.to_json() for curve in self.curves],
+            "elm": None if self.elm is None else self.elm.to_json(),
+            "linear_error": self.linear_error,
+            "rows": self.data.rows,
+            "training_rows": self.training_rows,
+            "validation_rows": self.validation_rows,
+            "timings": self.timings,
+            "data": self.data.to_json(),
+            "settings": self.settings,
+            "notes": [*self.data.notes, *self.notes],
+        }
+
+
+@dataclass(frozen=True)
+class CompareRow:
+    """One method over all splits."""
+
+    method: str
+    neurons: float | None  # mean over the splits; None where the method has no neurons
+    error: float
+    error_std: float | None  # over the splits, or over the ELM's realisations with one split; None with nothing to vary
+    fit_seconds: float
+    predict_seconds: float
+    errors: tuple[float, ...] = ()  # one for each split
+
+    def to_json(self) -> Json:
+        return {**vars(self), "errors": list(self.errors)}
+
+
+@dataclass(frozen=True)
+class CompareReport:
+    data: DataFacts
+    protocol: str  # "test" or "paper"
+    rows: tuple[CompareRow, ...]  # by error, smallest first
+    repeats: int
+    seeds: tuple[int, ...]
+    curves: tuple[Curve, ...]  # of the first split, for plots
+    elm: ElmBand | None
+    sizes: dict[str, int]  # training, validation and test rows of the first split
+    timings: dict[str, float]
+    settings: Json
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        best = self.rows[0].error
+        return {
+            "protocol": self.protocol,
+            "rows": [{**row.to_json(), "ratio": row.error / best if best else None} for row in self.rows],
+            "repeats": self.repeats,
+            "seeds": list(self.seeds),
+            "sizes": self.sizes,
+            "timings": self.timings,
+            "data": self.data.to_json(),
+            "settings": self.settings,
+            "notes": [*self.data.notes, *self.notes],
+        }
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far predictions are from known targets."""
+
+    rows: int
+    normalised_rmse: float  # |y - yhat| / |y - training mean|: 1 is what predicting the training mean gives
+    rmse: float
+    mae: float
+    r2: float
+
+    def to_json(self) -> Json:
+        return {name: (value if np.isfinite(value) else None) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class PredictReport:
+    rows: int
+    errors: Errors | None  # where the target column is present
+    interval: float | None
+    coverage: float | None  # share of known targets inside the interval
+    notes: tuple[str, ...]
+    timings: dict[str, float]
+
+    def to_json(self) -> Json:
+        return {
+            "rows": self.rows,
+            "errors": None if self.errors is None else self.errors.to_json(),
+            "interval": self.interval,
+            "coverage": self.coverage,
+            "notes": list(self.notes),
+            "timings": self.timings,
+        }
+
+
+@dataclass(frozen=True)
+class InfoReport:
+    """What a saved model is."""
+
+    path: str
+    variant: str
+    neurons: int
+    target: str
+    inputs: tuple[str, ...]
+    columns: tuple[tuple[str, str, str], ...]  # name, kind, details such as levels or the fill of a missing cell
+    train_error: float
+    validation_error: float
+    linear_error: float
+    facts: dict[str, float]
+    relevance: tuple[tuple[str, float], ...]
+    settings: Json
+    versions: dict[str, str]
+    data: Json  # name, rows, hash
+    written: str  # when
+    bytes: int
+    stop: str | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def to_json(self) -> Json:
+        document = dict(vars(self))
+        document["inputs"] = list(self.inputs)
+        document["columns"] = [{"name": name, "kind": kind, "details": text} for name, kind, text in self.columns]
+        document["relevance"] = [{"input": name, "share": share} for name, share in self.relevance]
+        document["notes"] = list(self.notes)
+        return document
+
+
+def choices_to_json(choices: Choices) -> Json:
+    return {
+        "best": _choice(choices.best),
+        "knee": _choice(choices.knee),
+        "smallest": _choice(choices.smallest),
+    }
+
+
+def _choice(choice: Choice | None) -> Json | None:
+    return None if choice is None else {"neurons": choice.neurons, "validation_error": choice.error}

@@ -1,1 +1,0 @@
-"""The paper's experiments run again, beside its printed figures: `python -m enrelm_cli.reproduction`."""

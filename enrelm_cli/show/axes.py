@@ -1,0 +1,90 @@
+"""Scales, round ticks and colours: what the terminal plot, the figures and the page draw by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from enrelm_cli.types import Array
+
+_LOG_FROM = 40
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart; its yellow is too pale for a line on white.
+BLUE, ORANGE, GREEN, VERMILION = "#0072b2", "#e69f00", "#009e73", "#d55e00"
+PURPLE, SKY, BLACK, GREY = "#cc79a7", "#56b4e9", "#000000", "#7f7f7f"
+_COLOURS = {
+    "kernel": BLUE,
+    "approximate": ORANGE,
+    "incremental": GREEN,
+    "elm": PURPLE,
+    "linear": BLACK,
+    "hist-gradient-boosting": VERMILION,
+    "nystroem+ridge": SKY,
+    "ridge": GREY,
+}
+_SPARE = (SKY, VERMILION, GREY)
+
+
+def colour(method: str, number: int = 0) -> str:
+    """The same method has the same colour everywhere."""
+    return _COLOURS.get(method, _SPARE[number % len(_SPARE)])
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Data -> 0..1."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def at(self, value: float) -> float:
+        if self.log:
+            return math.log(value / self.low) / max(math.log(self.high / self.low), 1e-12)
+        return (value - self.low) / max(self.high - self.low, 1e-12)
+
+    def value(self, share: float) -> float:
+        if self.log:
+            return float(self.low * (self.high / self.low) ** share)
+        return self.low + share * (self.high - self.low)
+
+
+def neuron_scale(largest: int) -> Scale:
+    """From one neuron up; logarithmic where a linear axis would press the bend into a corner."""
+    return Scale(1.0, float(max(largest, 2)), log=largest > _LOG_FROM)
+
+
+def error_scale(curves: Sequence[Array], others: Sequence[float] = ()) -> Scale:
+    """From the smallest error to the largest that says something: far above 1, every error is just bad.
+
+    A random ELM near n = rows, or a late overfit, may be a thousand times the mean's error: the axis ends where the
+    curves start (or at 1), and what lies above leaves through the top.
+    """
+    finite = [curve[np.isfinite(curve)] for curve in curves]
+    values = np.concatenate([*finite, np.array([v for v in others if math.isfinite(v)], dtype=np.float64)])
+    starts = [float(curve[0]) for curve in finite if len(curve)]
+    low, high = float(values.min()), float(values.max())
+    high = min(high, 1.1 * max([1.0, *(start for start in starts if start < 3.0)]))
+    high = max(high, low * 1.02, low + 1e-6)
+    margin = 0.04 * (high - low)
+    # More room below than above: that is where the names of the choices go.
+    return Scale(max(0.0, low - 3 * margin), high + margin)
+
+
+def ticks(scale: Scale, about: int) -> list[float]:
+    """Round numbers inside the scale: 1, 2, 5 times powers of ten."""
+    if scale.log:
+        answer: list[float] = []
+        decade = 1.0
+        while decade <= scale.high:
+            answer += [m * decade for m in (1, 2, 5) if scale.low <= m * decade <= scale.high]
+            decade *= 10.0
+        return answer
+    raw = (scale.high - scale.low) / max(about, 1)
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= raw * 0.999)
+    first = math.ceil(scale.low / step - 1e-9)
+    return [i * step for i in range(first, math.floor(scale.high / step + 1e-9) + 1)]

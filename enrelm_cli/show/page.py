@@ -1,0 +1,325 @@
+"""One page for a report: tables, charts, settings, versions, how to reproduce. Nothing is fetched; no script runs.
+
+It draws the same blocks as the terminal (views.py). Wide tables scroll inside their own box, so a phone never scrolls
+sideways; dark and printed pages have their own colours.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Sequence
+from html import escape
+from importlib import metadata
+
+import numpy as np
+
+from enrelm_cli.files import write_whole
+from enrelm_cli.report import words
+from enrelm_cli.report.reports import CompareReport, Curve, CurveReport, DataFacts, ElmBand, Json
+from enrelm_cli.report.views import (
+    Block,
+    Column,
+    Facts,
+    Grid,
+    Headline,
+    Remarks,
+    best_curve,
+    compare_view,
+    curve_view,
+    error_name,
+    flat_settings,
+    named_choices,
+    ranks_view,
+)
+from enrelm_cli.show import svg
+from enrelm_cli.show.axes import Scale, error_scale, neuron_scale
+
+_SHAPES = {"best": "circle", "knee": "diamond", "smallest": "triangle"}
+_KNOWN = {
+    "kernel": "--kernel",
+    "approximate": "--approximate",
+    "incremental": "--incremental",
+    "elm": "--elm",
+    "linear": "--ink",
+    "hist-gradient-boosting": "--boosting",
+}
+_DOTS = ("circle", "square", "diamond", "triangle")
+
+_CSS = """
+:root{color-scheme:light dark;--paper:#fff;--ink:#1b1b1b;--soft:#5a5a5a;--rule:#d9d9d9;--tint:#f4f5f7;--win:#00684a;
+--kernel:#0072b2;--approximate:#e69f00;--incremental:#009e73;--elm:#cc79a7;--boosting:#d55e00;--other:#56b4e9}
+@media (prefers-color-scheme:dark){:root{--paper:#15171a;--ink:#e8e8e8;--soft:#a9adb3;--rule:#3a3e44;--tint:#1e2126;
+--win:#4fd1a5;--kernel:#56b4e9;--approximate:#e69f00;--incremental:#2bc79a;--elm:#e39cc4;--boosting:#f0763b;
+--other:#9ad1f5}}
+*{box-sizing:border-box}
+body{margin:0 auto;padding:1rem;max-width:60rem;background:var(--paper);color:var(--ink);
+font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",sans-serif;overflow-wrap:anywhere}
+h1{font-size:1.35rem;line-height:1.3;margin:.5rem 0 1rem}
+h2{font-size:1.1rem;margin:2rem 0 .5rem;padding-top:.5rem;border-top:1px solid var(--rule)}
+h3{font-size:1rem;margin:1.2rem 0 .4rem}
+dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.15rem 1rem;margin:.5rem 0}
+dt{color:var(--soft)}dd{margin:0}
+.wide{overflow-x:auto;margin:.5rem 0}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;overflow-wrap:normal}
+th,td{padding:.3rem .7rem;text-align:left;border-bottom:1px solid var(--rule);white-space:nowrap}
+th{vertical-align:bottom;font-weight:600}th small{display:block;font-weight:400;color:var(--soft)}
+.number{text-align:right}
+tr.won td{color:var(--win);font-weight:600}
+.bar{width:8rem;min-width:8rem}.bar i{display:block;height:.7rem;background:var(--other)}
+tr.won .bar i{background:var(--win)}
+ul.remarks{padding-left:1.2rem;color:var(--soft);margin:.5rem 0}
+pre{background:var(--tint);padding:.7rem;overflow-x:auto;margin:.4rem 0;overflow-wrap:normal}
+code,pre{font:.9em/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace}
+.charts{display:flex;flex-wrap:wrap;gap:1rem}
+figure{margin:.5rem 0;flex:1 1 22rem;max-width:34rem;min-width:0}
+figure svg[viewBox]{display:block;width:100%;height:auto}
+figcaption{color:var(--soft);font-size:.9rem}
+svg text{fill:var(--ink);font-size:12px}
+.axis{stroke:var(--soft);fill:none}.grid{stroke:var(--rule);stroke-width:.6;fill:none}
+.line{fill:none;stroke-width:2;stroke-linejoin:round}.thin{stroke-width:1;opacity:.8}.dashed{stroke-dasharray:7 4}
+.dotted{stroke-dasharray:2 3;stroke-width:1.4}.band{opacity:.25}.dot{stroke:var(--paper);stroke-width:1.2}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1rem;padding:0;margin:.3rem 0;font-size:.85rem}
+.legend svg{vertical-align:-2px}
+details{margin:.5rem 0}summary{cursor:pointer}
+@media (max-width:30rem){table{font-size:.85rem}th,td{padding:.25rem .4rem}th:empty,.bar{display:none}
+pre{white-space:pre-wrap;overflow-wrap:anywhere}}
+@page{margin:1.5cm}
+@media print{:root{--paper:#fff;--ink:#000;--soft:#444;--rule:#bbb;--tint:#f4f5f7;--win:#00684a;--kernel:#0072b2;
+--approximate:#e69f00;--incremental:#009e73;--elm:#cc79a7;--boosting:#d55e00;--other:#56b4e9}
+body{max-width:none;padding:0;font-size:10pt}.wide,pre{overflow:visible}pre{white-space:pre-wrap}
+th,td{white-space:normal;padding:.15rem .4rem}figure,tr,dl{break-inside:avoid}details:not([open]){display:none}}
+"""
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{css}</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+def write(report: CurveReport | CompareReport | Sequence[CompareReport], path: str, command_line: str) -> None:
+    """The page, whole or not at all."""
+    write_whole(path, page(report, command_line).encode("utf-8", "backslashreplace"))
+
+
+def page(report: CurveReport | CompareReport | Sequence[CompareReport], command_line: str) -> str:
+    """The page as text."""
+    if isinstance(report, CurveReport):
+        title, body = f"Error curve of {report.data.name}", _curve_body(report)
+        tables, settings = [report.data], report.settings
+    else:
+        reports = [report] if isinstance(report, CompareReport) else list(report)
+        title = "Comparison on " + ", ".join(one.data.name for one in reports)
+        body = "".join(_compare_body(one, number) for number, one in enumerate(reports))
+        if len(reports) > 1:
+            body += _blocks(ranks_view(reports))
+        tables, settings = [one.data for one in reports], reports[0].settings
+    body += _appendix(tables, settings, command_line)
+    return _PAGE.format(title=_text(title), css=_CSS, body=body)
+
+
+def _curve_body(report: CurveReport) -> str:
+    blocks = curve_view(report)
+    at = next(i for i, block in enumerate(blocks) if isinstance(block, Grid))
+    linear = report.linear_error
+    chart = _curves_chart(
+        "curve", f"Errors of every size on {report.data.name}", report.curves, report.elm, linear, True
+    )
+    return _blocks(blocks[:at]) + f'<div class="charts">{chart}</div>' + _blocks(blocks[at:]) + _values(report)
+
+
+def _compare_body(report: CompareReport, number: int) -> str:
+    blocks = compare_view(report)
+    linear = next((row.error for row in report.rows if row.method == "linear"), math.nan)
+    charts = _time_chart(f"time{number}", report)
+    if report.curves or report.elm is not None:
+        # Only in the paper's protocol do the table and the curves show errors of the same rows.
+        shown = linear if report.protocol == "paper" else math.nan
+        title = "Validation error against neurons" + (", first split" if report.repeats > 1 else "")
+        charts += _curves_chart(f"curves{number}", title, report.curves, report.elm, shown, False)
+    return _blocks(blocks) + f'<div class="charts">{charts}</div>'
+
+
+# --- charts ----------------------------------------------------------------------------------------------------------
+
+
+def _paint(method: str) -> str:
+    return _KNOWN.get(method, "--other")
+
+
+def _curves_chart(
+    identity: str, title: str, curves: Sequence[Curve], elm: ElmBand | None, linear: float, training: bool
+) -> str:
+    sizes = [len(curve.validation) for curve in curves] + ([] if elm is None else [len(elm.mean)])
+    shown = [curve.validation for curve in curves] + ([curve.train for curve in curves] if training else [])
+    shown += [] if elm is None else [elm.low, elm.mean]
+    x, y = neuron_scale(max(sizes)), error_scale(shown, [linear])
+    marks: list[svg.Mark] = []
+    if elm is not None:
+        n = np.arange(1.0, len(elm.mean) + 1)
+        many = f"elm, {elm.realizations} realisations: least to greatest"
+        marks += [svg.Band(many, "--elm", n, elm.low, elm.high), svg.Trace("elm, mean", "--elm", n, elm.mean)]
+    if math.isfinite(linear):
+        marks.append(svg.level("linear regression", "--ink", linear, x))
+    for curve in curves:
+        marks += _traces(curve, max(sizes), training)
+    nowhere = np.zeros(0)
+    if training:
+        marks.append(svg.Trace("training error", "--ink", nowhere, nowhere, "thin"))
+    if any(isinstance(mark, svg.Trace) and mark.kind == "dashed" for mark in marks):
+        marks.append(svg.Trace("converged: goes on", "--ink", nowhere, nowhere, "dashed"))
+    if training:
+        winner = best_curve(curves)
+        for names, choice in named_choices(winner.choices):
+            text = f"{' = '.join(names)}: {words.count(choice.neurons)}"
+            marks.append(svg.Dot(text, "--ink", choice.neurons, choice.error, _SHAPES[names[0]]))
+    name = "neurons, logarithmic" if x.log else "neurons"
+    return svg.chart(identity, title, svg.integer_axis(name, x), svg.error_axis("relative error", y), marks)
+
+
+def _traces(curve: Curve, longest: int, training: bool) -> list[svg.Mark]:
+    n, paint = np.arange(1.0, len(curve.validation) + 1), _paint(curve.variant)
+    marks: list[svg.Mark] = [svg.Trace(curve.variant, paint, n, curve.validation)]
+    if training:
+        marks.append(svg.Trace("", paint, n, curve.train, "thin"))
+    end = min(curve.limit, longest)
+    if curve.converged and end > len(n):
+        last = float(curve.validation[-1])
+        there = np.array([float(len(n)), float(end)])
+        marks.append(svg.Trace("", paint, there, np.array([last, last]), "dashed"))
+    return marks
+
+
+def _time_chart(identity: str, report: CompareReport) -> str:
+    rows = [row for row in report.rows if math.isfinite(row.error) and row.error > 0.0]
+    if not rows:
+        return ""
+    times = [max(row.fit_seconds, 1e-6) for row in rows]
+    x = Scale(min(times) / 2, max(times) * 2, log=True)
+    spread = max((row.error_std or 0.0) for row in rows)
+    low = min(row.error for row in rows)
+    y = Scale(max(low - spread, low / 2) * 0.95, (max(row.error for row in rows) + spread) * 1.05, log=True)
+    powers = range(math.floor(math.log10(x.low)), math.ceil(math.log10(x.high)) + 1)
+    decades = tuple(10.0**power for power in powers if x.low <= 10.0**power <= x.high)
+    marks: list[svg.Mark] = [
+        svg.Dot(row.method, _paint(row.method), seconds, row.error, _DOTS[i % len(_DOTS)], row.error_std or 0.0)
+        for i, (row, seconds) in enumerate(zip(rows, times, strict=True))
+    ]
+    # The scale is logarithmic, but over less than a decade round numbers are those of a plain one.
+    plain = svg.error_axis("", Scale(y.low, y.high)).ticks
+    y_axis = svg.Axis(f"relative {error_name(report)}", y, plain)
+    return svg.chart(identity, "Error against the time to fit", svg.Axis("time to fit (s)", x, decades), y_axis, marks)
+
+
+# --- blocks ----------------------------------------------------------------------------------------------------------
+
+
+def _text(text: str) -> str:
+    """Escaped, with units and spreads kept on the line of their number."""
+    return escape(words.visible(text)).replace(" %", "\u00a0%").replace(" ± ", "\u00a0±\u00a0")
+
+
+def _blocks(blocks: Sequence[Block]) -> str:
+    return "\n".join(_block(block) for block in blocks) + "\n"
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Headline):
+        return f"<h1>{_text(block.text)}</h1>"
+    if isinstance(block, Facts):
+        items = (f"<dt>{_text(name)}</dt><dd>{'<br>'.join(map(_text, lines))}</dd>" for name, lines in block.items)
+        return f"<dl>{''.join(items)}</dl>"
+    if isinstance(block, Remarks):
+        return f'<ul class="remarks">{"".join(f"<li>{_text(line)}</li>" for line in block.lines)}</ul>'
+    if isinstance(block, Grid):
+        title = f"<h3>{_text(block.title.capitalize())}</h3>" if block.title else ""
+        return title + _table(block)
+    return f"<h3>{_text(block.purpose.capitalize())}</h3><pre><code>{_text(block.line)}</code></pre>"
+
+
+def _table(grid: Grid) -> str:
+    head = "".join(_head(column) for column in grid.columns)
+    rows = []
+    for line in grid.lines:
+        cells = []
+        for column, cell in zip(grid.columns, line.cells, strict=True):
+            if isinstance(cell, str):
+                cells.append(f"<td{_class(column)}>{_text(cell)}</td>")
+            else:
+                cells.append(f'<td class="bar"><i style="width:{100 * cell.share:.1f}%"></i></td>')
+        won = ' class="won"' if line.marked else ""
+        rows.append(f"<tr{won}>{''.join(cells)}</tr>")
+    return (
+        f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _class(column: Column) -> str:
+    return ' class="number"' if column.number else ""
+
+
+def _head(column: Column) -> str:
+    unit = f"<small>{_text(column.unit)}</small>" if column.unit else ""
+    return f"<th{_class(column)}>{_text(column.name)}{unit}</th>"
+
+
+def _values(report: CurveReport) -> str:
+    """Every point of the curves, folded away."""
+    columns = [Column("neurons", number=True)]
+    for curve in report.curves:
+        columns += [Column(curve.variant, kind, number=True) for kind in ("training", "validation")]
+    longest = max(len(curve.validation) for curve in report.curves)
+    lines = []
+    for i in range(longest):
+        row = [words.count(i + 1)]
+        for curve in report.curves:
+            there = i < len(curve.validation)
+            row += [words.error(float(of[i])) if there else "" for of in (curve.train, curve.validation)]
+        cells = "".join(f'<td class="number">{_text(cell)}</td>' for cell in row)
+        lines.append(f"<tr>{cells}</tr>")
+    head = "".join(_head(column) for column in columns)
+    return (
+        f'<details><summary>All {words.count(longest)} sizes</summary><div class="wide" tabindex="0"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div></details>"
+    )
+
+
+def _appendix(tables: Sequence[DataFacts], settings: Json, command_line: str) -> str:
+    data = Facts(
+        tuple(
+            (one.name, (f"{words.counted(one.rows, 'row')}, target {one.target}", f"content hash {one.hash}"))
+            for one in tables
+        )
+    )
+    how = "The same data (by its content hash), settings and versions give the same figures, times apart."
+    return (
+        f"<h2>How to reproduce</h2><p>{how}</p><pre><code>{_text(command_line)}</code></pre>{_block(data)}"
+        f"<h2>Settings</h2>{_pairs(flat_settings(settings))}<h2>Versions</h2>{_pairs(versions())}"
+    )
+
+
+def _pairs(pairs: Sequence[tuple[str, str]]) -> str:
+    return _block(Facts(tuple((name, (value,)) for name, value in pairs)))
+
+
+def versions() -> list[tuple[str, str]]:
+    """What produced the figures."""
+    answer = [("python", platform.python_version()), ("machine", f"{platform.system()} {platform.machine()}")]
+    for name in ("enrelm", "numpy", "scipy", "pyarrow", "joblib"):
+        try:
+            answer.append((name, metadata.version(name)))
+        except metadata.PackageNotFoundError:
+            continue
+    return answer

@@ -1,0 +1,209 @@
+"""Where in its file a cell stands: the slow and exact side of reading, for messages, and the raw bytes of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from enrelm_cli.errors import DataError
+from enrelm_cli.table.csv_pieces import Block, Records, cells, lines_before, records
+from enrelm_cli.table.sources import CsvSource, not_utf8, shorten
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Found:
+    """Cells of one column: how many, and the first five with their places."""
+
+    count: int = 0
+    first: tuple[tuple[str, str], ...] = ()  # (place, value)
+
+    def merge(self, other: Found) -> Found:
+        return Found(self.count + other.count, (self.first + other.first)[:_SHOWN])
+
+    def lines(self, label: str = "") -> str:
+        """A line for each of the first, and how many more there are; `label` is the file that goes without saying."""
+        lines = [f"  {place.removeprefix(f'{label}, ')}: {shorten(value)!r}" for place, value in self.first]
+        return "\n".join(lines + ([f"  and {self.count - len(lines):,} more"] if self.count > len(lines) else []))
+
+
+def is_text(kind: Any) -> bool:
+    if pa.types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def number_text(value: float) -> str:
+    """A number the way people write it: 70, not 70.0; else the shortest text that reads back as the same number."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def texts(array: Any) -> Any:
+    """A column of any plain type as texts, numbers without a superfluous '.0'."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        array, kind = array.dictionary_decode(), kind.value_type
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        distinct = array.cast(pa.float64()).dictionary_encode()
+        levels = [None if value is None else number_text(value) for value in distinct.dictionary.to_pylist()]
+        array = pa.array(levels, type=pa.string()).take(distinct.indices)
+    return array.cast(pa.string())
+
+
+# ------------------------------------------------------------------------------------------------ CSV
+
+
+def place(source: CsvSource, block: Block, start: int) -> str:
+    """'file, line n' of the record that starts at this byte of the block."""
+    return f"{source.label}, line {block.line + lines_before(block.data, start)}"
+
+
+def where_in_block(
+    source: CsvSource,
+    block: Block,
+    name: str,
+    test: Callable[[str], bool],
+    nulls: tuple[str, ...],
+    missing: bool = False,
+) -> Found:
+    """The cells of a column that pass the test; `missing`: those that are missing."""
+    column = _as_text(source, block, name)
+    hits = _passing(column, test, nulls, missing)
+    if not len(hits):
+        return Found()
+    rows = records(block.data, source.delimiter)
+    first = [(place(source, block, int(rows.start[i])), column[int(i)].as_py()) for i in hits[:_SHOWN]]
+    return Found(len(hits), tuple(first))
+
+
+def where_in_file(
+    source: CsvSource,
+    block: Block,
+    name: str,
+    test: Callable[[str], bool],
+    nulls: tuple[str, ...],
+    missing: bool = False,
+) -> Found:
+    """The same over the whole file that the block is of."""
+    found = Found()
+    for one in all_blocks(source, block):
+        found = found.merge(where_in_block(source, one, name, test, nulls, missing))
+    return found
+
+
+def all_blocks(source: CsvSource, block: Block) -> Iterable[Block]:
+    """Every block of a file that can be read again, so that a message counts all; else the one that is at hand."""
+    return source.blocks(max(len(block.data), 1 << 20)) if source.rereadable else [block]
+
+
+def _as_text(source: CsvSource, block: Block, name: str) -> Any:
+    """One column of a block as dictionary-encoded texts."""
+    table = pa_csv.read_csv(
+        pa.BufferReader(pa.py_buffer(block.data)),
+        read_options=pa_csv.ReadOptions(
+            use_threads=False, block_size=len(block.data) + 1, column_names=list(source.names)
+        ),
+        parse_options=pa_csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True),
+        convert_options=pa_csv.ConvertOptions(
+            include_columns=[name],
+            column_types={name: pa.dictionary(pa.int32(), pa.string())},
+            strings_can_be_null=False,
+            # Bytes that are not UTF-8 may well be the fault that is being looked for.
+            check_utf8=False,
+        ),
+    )
+    column = table.column(0).combine_chunks()
+    return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+
+
+def _passing(column: Any, test: Callable[[str], bool], nulls: tuple[str, ...], missing: bool) -> Any:
+    """(h,) rows of a dictionary-encoded column whose text passes; every distinct text is tested once."""
+    levels = column.dictionary.to_pylist()
+    empty = [text.strip() in nulls for text in levels]
+    passes = np.array(empty if missing else [not e and test(t) for t, e in zip(levels, empty, strict=True)], dtype=bool)
+    codes = column.indices.fill_null(-1).to_numpy()
+    hit = np.zeros(len(codes), dtype=bool)
+    if len(passes):
+        hit = passes[codes] & (codes >= 0)
+    return np.flatnonzero(hit | (codes < 0) if missing else hit)
+
+
+def ragged_error(source: CsvSource, block: Block) -> DataError | None:
+    """The error for records whose number of cells is not that of the header."""
+    found = Found()
+    for one in all_blocks(source, block):
+        found = found.merge(_ragged(source, one))
+    if not found.count:
+        return None
+    width = len(source.names)
+    where, text = found.first[0]
+    hint = f"every row needs {width} cells; a cell that contains {source.delimiter!r} has to stand in double quotes"
+    if found.count == 1:
+        count = int(cells(text.encode(), source.delimiter, records(text.encode(), source.delimiter))[0])
+        return DataError(f"{where}: {_cells(count)} where the header has {width}: {shorten(text)!r}", hint)
+    problem = f"{source.label}: {found.count:,} rows do not have the {_cells(width)} of the header"
+    return DataError(f"{problem}\n{found.lines(source.label)}", hint)
+
+
+def _ragged(source: CsvSource, block: Block) -> Found:
+    rows = records(block.data, source.delimiter)
+    wrong = np.flatnonzero(cells(block.data, source.delimiter, rows) != len(source.names))
+    first = [(place(source, block, int(rows.start[i])), _record(block, rows, int(i))) for i in wrong[:_SHOWN]]
+    return Found(len(wrong), tuple(first))
+
+
+def _cells(count: int) -> str:
+    return f"{count} cell" if count == 1 else f"{count} cells"
+
+
+def _record(block: Block, rows: Records, i: int) -> str:
+    return bytes(block.data[int(rows.start[i]) : int(rows.stop[i])]).decode("utf-8", "replace")
+
+
+def not_utf8_error(source: CsvSource, block: Block) -> DataError:
+    """The error for the first record that is not UTF-8."""
+    try:
+        bytes(block.data).decode("utf-8")
+    except UnicodeDecodeError as error:
+        rows = records(block.data, source.delimiter)
+        i = max(int(np.searchsorted(rows.start, error.start, side="right")) - 1, 0)
+        line = block.line + lines_before(block.data, error.start)
+        return not_utf8(source.label, line, bytes(block.data[int(rows.start[i]) : int(rows.stop[i])]))
+    return DataError(f"{source.label}: not UTF-8 text")
+
+
+# ------------------------------------------------------------------------------------------------ Parquet
+
+
+def where_in_array(
+    array: Any, test: Callable[[str], bool], nulls: tuple[str, ...], row: int, label: str, missing: bool = False
+) -> Found:
+    """The same for a column of a Parquet file, whose rows are counted from 1."""
+    column = texts(array).dictionary_encode()
+    hits = _passing(column, test, nulls, missing)
+    first = [(f"{label}, row {row + int(i) + 1}", column[int(i)].as_py() or "") for i in hits[:_SHOWN]]
+    return Found(len(hits), tuple(first))
+
+
+# ------------------------------------------------------------------------------------------------ raw rows
+
+
+def raw_rows(data: Any, delimiter: str) -> tuple[bytes, Any, Any]:
+    """(blank lines before the first record, records without line ends, line ends) of a block, byte for byte."""
+    rows = records(data, delimiter)
+    size = len(rows.start)
+    # start_0, stop_0, start_1, stop_1, ..., end of data: records and line ends take turns.
+    offsets = np.empty(2 * size + 1, dtype=np.int32)
+    offsets[0:-1:2] = rows.start
+    offsets[1::2] = rows.stop
+    offsets[-1] = len(data)
+    both = pa.Array.from_buffers(pa.binary(), 2 * size, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    turns = np.arange(0, 2 * size, 2)
+    before = bytes(data[: int(offsets[0])])
+    return before, both.take(pa.array(turns)), both.take(pa.array(turns + 1))

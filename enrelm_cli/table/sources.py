@@ -1,0 +1,501 @@
+"""Paths, globs and stdin -> sources whose header and dialect are known. No row is read here."""
+
+from __future__ import annotations
+
+import atexit
+import codecs
+import glob
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from enrelm_cli.errors import DataError, UsageError
+from enrelm_cli.fold.folds import SentOnce
+from enrelm_cli.table.csv_pieces import (
+    Block,
+    Readable,
+    Skipped,
+    Transcoded,
+    Unzipped,
+    as_bytes,
+    cut_blocks,
+    line_ends,
+    lines_before,
+    quoting,
+    read_fully,
+    split_cells,
+)
+
+DEFAULT_NULLS = ("", "NA", "NaN", "null", "?")
+_DELIMITERS = (",", ";", "\t", "|")
+_DELIMITER_WORDS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+_BOM = b"\xef\xbb\xbf"
+_HEADER_STEP = 1 << 16
+_LONGEST_HEADER = 1 << 24
+_SPOOL_MEMORY = 256 << 20
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How the text of a table is to be understood, and in what portions it is read."""
+
+    delimiter: str | None = None  # None: by extension, else by header line
+    decimal: str = "."
+    encoding: str = "utf-8"
+    nulls: tuple[str, ...] = DEFAULT_NULLS
+    block_bytes: int = 16 << 20  # about this much text is parsed at once
+    batch_rows: int = 16_384  # a batch has at most this many rows: so many a fold's partial meets at once
+
+    def __post_init__(self) -> None:
+        if "" not in self.nulls:
+            # An empty cell is missing whatever else is: it is no number, and no name for a level.
+            object.__setattr__(self, "nulls", ("", *self.nulls))
+        delimiter = self.delimiter
+        if delimiter is not None:
+            delimiter = _DELIMITER_WORDS.get(delimiter.lower(), delimiter)
+            object.__setattr__(self, "delimiter", delimiter)
+            if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+                raise UsageError(
+                    f"--delimiter {self.delimiter!r}: a delimiter is one character", "for a tab type --delimiter tab"
+                )
+        if self.decimal not in (".", ","):
+            raise UsageError(f"--decimal {self.decimal!r}: the decimal mark is . or ,")
+        if self.decimal == delimiter:
+            raise UsageError(
+                f"{delimiter!r} cannot be both delimiter and decimal mark", "type --delimiter ';' --decimal ,"
+            )
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise UsageError(
+                f"--encoding {self.encoding}: no such encoding", "for example utf-8, latin-1, cp1252 or utf-16"
+            ) from None
+
+    @property
+    def is_utf8(self) -> bool:
+        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig", "ascii")
+
+
+# ------------------------------------------------------------------------------------------------ where bytes are
+
+
+@dataclass(frozen=True)
+class File:
+    """Bytes on disk."""
+
+    path: str
+    seen: tuple[int, int] | None = None  # size and time of change when it was first looked at
+
+    def open(self) -> BinaryIO:
+        return open(self.path, "rb")
+
+    def __reduce__(self) -> Any:
+        # Another machine's copy has a time of its own.
+        return (File, (self.path,))
+
+    def check_unchanged(self, label: str) -> None:
+        """A fit that saw other rows in its first pass than in its last is a fit to nothing."""
+        if self.seen is not None and self.seen != _seen(self.path):
+            raise DataError(
+                f"{label}: the file was changed while it was read", "run the command again when nothing writes to it"
+            )
+
+
+def _seen(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that came from stdin and are kept."""
+
+    data: bytes = field(repr=False)
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self.data)
+
+
+@dataclass(frozen=True)
+class Once:
+    """A stream that passes by only once; `peeked` is what its header took."""
+
+    stream: Readable
+    peeked: list[bytes] = field(default_factory=list)
+
+    def open(self) -> Any:
+        return nullcontext(Skipped(self.stream, b"".join(self.peeked)))
+
+
+Content = File | Memory | Once
+
+
+# ------------------------------------------------------------------------------------------------ sources
+
+
+@dataclass(frozen=True)
+class CsvSource(SentOnce):
+    """A CSV file whose header has been read."""
+
+    label: str
+    content: Content
+    names: tuple[str, ...]
+    delimiter: str
+    decimal: str
+    encoding: str
+    is_utf8: bool
+    zipped: bool
+    header: bytes  # as it stands in the file, decoded to UTF-8, with its byte order mark, without its line end
+    header_end: bytes  # the line end
+    body: int  # offset of the first record in the decoded file
+    line: int  # physical line of the first record
+    bytes: int | None  # of decoded text, estimated where it is compressed
+
+    @property
+    def seekable(self) -> bool:
+        """Any byte range can be read without what is before it."""
+        return self.is_utf8 and not self.zipped and not isinstance(self.content, Once)
+
+    @property
+    def rereadable(self) -> bool:
+        return not isinstance(self.content, Once)
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        """All records in blocks of about `size` bytes."""
+        with self.content.open() as raw:
+            stream = _decoded(raw, self.label, self.zipped, self.is_utf8, self.encoding)
+            if self.seekable:
+                raw.seek(self.body)
+            else:
+                read_fully(stream, self.body)
+            yield from cut_blocks(stream, size, self.delimiter, self.label, self.body, self.line)
+
+    def block(self, start: int, stop: int, line: int) -> Block:
+        """The records of a byte range."""
+        self.check_unchanged()
+        with self.content.open() as stream:
+            stream.seek(start)
+            return Block(stream.read(stop - start), start, line, whole=False)
+
+    def local_file(self) -> str | None:
+        return self.content.path if isinstance(self.content, File) else None
+
+    def check_unchanged(self) -> None:
+        if isinstance(self.content, File):
+            self.content.check_unchanged(self.label)
+
+
+@dataclass(frozen=True)
+class ParquetSource(SentOnce):
+    """A Parquet file whose footer has been read."""
+
+    label: str
+    content: Content
+    names: tuple[str, ...]
+    types: tuple[Any, ...]  # pa.DataType of each column
+    groups: tuple[int, ...]  # rows of each row group
+    bytes: int | None
+
+    rereadable = True
+
+    def file(self) -> Any:
+        self.check_unchanged()
+        return _parquet_file(self.content, self.label)
+
+    def local_file(self) -> str | None:
+        return self.content.path if isinstance(self.content, File) else None
+
+    def check_unchanged(self) -> None:
+        if isinstance(self.content, File):
+            self.content.check_unchanged(self.label)
+
+
+Source = CsvSource | ParquetSource
+
+
+def _parquet_file(content: Content, label: str) -> Any:
+    # Not at the top: it loads file systems of every cloud, which a CSV file does not need.
+    import pyarrow.parquet as pq
+
+    try:
+        if isinstance(content, Memory):
+            return pq.ParquetFile(pa.BufferReader(content.data))
+        assert isinstance(content, File)
+        return pq.ParquetFile(content.path)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"{label}: not a whole Parquet file",
+            "it may be cut short: copy or write it again",
+        ) from error
+
+
+# ------------------------------------------------------------------------------------------------ opening
+
+
+def open_sources(specs: Sequence[str], options: ReadOptions, once: bool) -> tuple[Source, ...]:
+    """Every file that the paths and globs name, in order. `once`: a pipe will be read a single time, so is not kept."""
+    if not specs:
+        raise UsageError("no table was named", "give a file, a quoted glob such as 'data/*.csv', or - for stdin")
+    if list(specs).count("-") > 1:
+        raise UsageError("stdin (-) was named twice")
+    return tuple(_open_one(path, options, once) for spec in specs for path in _expand(spec))
+
+
+def _expand(spec: str) -> list[str]:
+    if spec == "-" or os.path.exists(spec) or not glob.has_magic(spec):
+        return [spec]
+    found = sorted(path for path in glob.glob(spec, recursive=True) if not os.path.isdir(path))
+    if not found:
+        raise DataError(f"no file matches {spec}", "check the folder and the pattern")
+    return found
+
+
+def _open_one(path: str, options: ReadOptions, once: bool) -> Source:
+    label, content, size = _content(path, once)
+    peeked = _peek(content, 4)
+    if peeked == b"PAR1" or path.lower().endswith((".parquet", ".pq")):
+        if isinstance(content, Once):
+            # The footer is at the end: a pipe of Parquet has to be kept.
+            content = _spooled(Skipped(content.stream, b"".join(content.peeked)))
+        return _open_parquet(label, content)
+    return _open_csv(label, path, content, size, peeked[:2] == b"\x1f\x8b", options)
+
+
+def _content(path: str, once: bool) -> tuple[str, Content, int | None]:
+    if path == "-":
+        stream = sys.stdin.buffer
+        return "stdin", Once(stream) if once else _spooled(stream), None
+    if os.path.isdir(path):
+        raise DataError(f"{path}: this is a folder", f"name its files: '{os.path.join(path, '*.csv')}' (in quotes)")
+    if not os.path.exists(path):
+        raise DataError(f"{path}: no such file", _similar_file(path))
+    try:
+        if not os.path.isfile(path):  # a named pipe, <(command)
+            pipe = open(path, "rb")  # noqa: SIM115 - read to its end long after this
+            if once:
+                return path, Once(pipe), None
+            with pipe:
+                return path, _spooled(pipe), None
+        with open(path, "rb"):
+            return path, File(os.path.abspath(path), _seen(path)), os.path.getsize(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _similar_file(path: str) -> str | None:
+    from difflib import get_close_matches
+
+    folder, name = os.path.split(path)
+    if not os.path.isdir(folder or "."):
+        return f"there is no folder {folder}"
+    close = get_close_matches(name, sorted(os.listdir(folder or ".")), n=1)
+    return f"did you mean {os.path.join(folder, close[0])}?" if close else None
+
+
+def _spooled(stream: Readable) -> Content:
+    """All of a pipe: in memory while it is small, else in a temporary file that goes when the process ends."""
+    head = read_fully(stream, _SPOOL_MEMORY)
+    if len(head) < _SPOOL_MEMORY:
+        return Memory(head)
+    handle, path = tempfile.mkstemp(prefix="enrelm-stdin-")
+    atexit.register(_remove, path)
+    with open(handle, "wb") as file:
+        while head:
+            file.write(head)
+            head = stream.read(1 << 24)
+    return File(path)
+
+
+def _remove(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.remove(path)
+
+
+def _peek(content: Content, size: int) -> bytes:
+    if isinstance(content, Once):
+        content.peeked.append(read_fully(content.stream, size))
+        return content.peeked[-1]
+    with content.open() as stream:
+        return stream.read(size)
+
+
+def _decoded(raw: Any, label: str, zipped: bool, is_utf8: bool, encoding: str) -> Readable:
+    stream: Readable = Unzipped(raw, label) if zipped else raw
+    return stream if is_utf8 else Transcoded(stream, encoding, label)
+
+
+# ------------------------------------------------------------------------------------------------ CSV header
+
+
+def _open_csv(
+    label: str, path: str, content: Content, size: int | None, zipped: bool, options: ReadOptions
+) -> CsvSource:
+    head, start, stop, body = _header_record(label, content, zipped, options)
+    text = _header_text(label, head[start:stop])
+    delimiter = options.delimiter or _delimiter(path, text)
+    names = _names(label, split_cells(text, delimiter), lines_before(head, start) + 1)
+    _check_delimiter(label, text, names, delimiter)
+    return CsvSource(
+        label=label,
+        content=content,
+        names=names,
+        delimiter=delimiter,
+        decimal=options.decimal,
+        encoding=options.encoding,
+        is_utf8=options.is_utf8,
+        zipped=zipped,
+        header=head[:stop],
+        header_end=head[stop:body],
+        body=body,
+        line=lines_before(head, body) + 1,
+        bytes=_text_size(content, size, zipped),
+    )
+
+
+def _header_record(label: str, content: Content, zipped: bool, options: ReadOptions) -> tuple[bytes, int, int, int]:
+    """(the file's first bytes, start and stop of the first record that is not blank, start of the next record)."""
+    with nullcontext(_Remembering(content)) if isinstance(content, Once) else content.open() as raw:
+        return _first_record(label, _decoded(raw, label, zipped, options.is_utf8, options.encoding), options)
+
+
+def _first_record(label: str, stream: Readable, options: ReadOptions) -> tuple[bytes, int, int, int]:
+    candidates = options.delimiter or "".join(_DELIMITERS)
+    head, ended = b"", False
+    while not ended:
+        fresh = read_fully(stream, _HEADER_STEP)
+        ended = len(fresh) < _HEADER_STEP
+        head += fresh
+        start = len(_BOM) if head.startswith(_BOM) else 0
+        text = as_bytes(head)
+        # A CR in the last byte may be half of a CR LF.
+        known = text if ended else text[:-1]
+        body = known[start:]
+        for stop in (line_ends(body, quoting(body, candidates)) + start).tolist():
+            line = head[start:stop].rstrip(b"\r")
+            if line.strip():
+                return head, start, start + len(line), stop + 1
+            start = stop + 1
+        if ended and head[start:].strip():
+            return head, start, len(head), len(head)
+        if len(head) > _LONGEST_HEADER:
+            raise DataError(f"{label}: the header is longer than {_LONGEST_HEADER >> 20} MB", "is this a CSV file?")
+    raise DataError(f"{label}: the file is empty", "a table has a header line and then a line for each row")
+
+
+class _Remembering:
+    """Reads a stream that cannot be rewound, and keeps what was read for whoever opens it next."""
+
+    def __init__(self, content: Once) -> None:
+        self._again = b"".join(content.peeked)
+        self._content = content
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self._again:
+            part, self._again = self._again[:size], self._again[size:]
+            return part
+        part = self._content.stream.read(size)
+        self._content.peeked.append(part)
+        return part
+
+
+def _header_text(label: str, header: bytes) -> str:
+    if b"\0" in header or header[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise DataError(f"{label}, line 1: not UTF-8 text (it has zero bytes)", "try --encoding utf-16")
+    try:
+        return header.decode("utf-8")
+    except UnicodeDecodeError:
+        raise not_utf8(label, 1, header) from None
+
+
+def not_utf8(label: str, line: int, value: bytes) -> DataError:
+    """The error for bytes that are not UTF-8; the value is shown as Latin-1, its most likely reading."""
+    shown = value.decode("latin-1")
+    return DataError(
+        f"{label}, line {line}: not UTF-8 text: {shorten(shown)!r}",
+        "name the file's encoding, most likely --encoding latin-1 or --encoding cp1252",
+    )
+
+
+def shorten(text: str, width: int = 60) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _delimiter(path: str, header: str) -> str:
+    name = path.lower().removesuffix(".gz")
+    if name.endswith((".tsv", ".tab")):
+        return "\t"
+    return max(_DELIMITERS, key=lambda candidate: len(split_cells(header, candidate)))
+
+
+def _names(label: str, cells: list[str], line: int) -> tuple[str, ...]:
+    names = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, 1)]
+    repeated = {name: [i for i, other in enumerate(names, 1) if other == name] for name in names}
+    for name, places in repeated.items():
+        if len(places) > 1:
+            numbers = " and ".join([", ".join(map(str, places[:-1])), str(places[-1])])
+            raise DataError(
+                f"{label}, line {line}: {len(places)} columns are called {name!r} (columns {numbers})",
+                "give every column a name of its own",
+            )
+    return tuple(names)
+
+
+def _check_delimiter(label: str, header: str, names: tuple[str, ...], delimiter: str) -> None:
+    """One column only, though another delimiter would give more: surely the wrong delimiter."""
+    if len(names) > 1:
+        return
+    counts = {other: len(split_cells(header, other)) for other in (*_DELIMITERS, " ") if other != delimiter}
+    best = max(counts, key=lambda other: counts[other])
+    if counts[best] > 1 and best != " ":
+        raise DataError(
+            f"{label}: the delimiter {_spell(delimiter)} gives one column, {_spell(best)} would give {counts[best]}",
+            f"type --delimiter {_typed(best)}",
+        )
+
+
+def _spell(delimiter: str) -> str:
+    return {"\t": "tab", " ": "space"}.get(delimiter, repr(delimiter))
+
+
+def _typed(delimiter: str) -> str:
+    return {"\t": "tab", " ": "space"}.get(delimiter, f"'{delimiter}'")
+
+
+def _text_size(content: Content, size: int | None, zipped: bool) -> int | None:
+    if isinstance(content, Memory):
+        size = len(content.data)
+    if size is None or not zipped:
+        return size
+    with content.open() as stream:
+        stream.seek(-4, os.SEEK_END)
+        # gzip stores the length modulo 2^32; text rarely shrinks by more than the factor assumed beyond that.
+        stored = int.from_bytes(stream.read(4), "little")
+    return stored if stored >= size and size < 1 << 28 else 5 * size
+
+
+# ------------------------------------------------------------------------------------------------ Parquet footer
+
+
+def _open_parquet(label: str, content: Content) -> ParquetSource:
+    file = _parquet_file(content, label)
+    names = tuple(file.schema_arrow.names)
+    _names(label, list(names), 1)
+    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    return ParquetSource(
+        label=label,
+        content=content,
+        names=names,
+        types=tuple(file.schema_arrow.types),
+        groups=tuple(group.num_rows for group in groups),
+        bytes=sum(group.total_byte_size for group in groups),
+    )

@@ -1,0 +1,258 @@
+"""However a table is cut, stored and read, it gives the same model; an interrupted run leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+from enrelm_cli.commands import pipeline
+from enrelm_cli.errors import UsageError
+from enrelm_cli.fold.cluster import dask_engine
+from enrelm_cli.fold.folds import LocalEngine, Silent
+from enrelm_cli.fold.hashing import SAMPLE_ROWS
+from enrelm_cli.inputs import dataset
+from enrelm_cli.inputs.dataset import DataSettings
+from enrelm_cli.inputs.encoding import open_for_predict
+from enrelm_cli.model.model import Model
+from enrelm_cli.settings import EngineSettings, KernelSettings, MethodSettings, SplitSettings
+from enrelm_cli.table.pieces import check_files
+from enrelm_cli.table.table import ReadOptions, Roles
+from enrelm_cli.types import Array
+from tests.cli_runner import run, succeed
+
+ROWS = 40_000
+VARIANTS = ("approximate", "incremental", "kernel")
+# Small enough that no table fits.
+LITTLE = 1_000
+
+
+def some_table(rows: int, seed: int = 5) -> Any:
+    """Numbers of unlike scales, levels, missing cells, and twins: rows with equal inputs and other targets."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rows, 4)) * [1.0, 0.01, 300.0, 3.0]
+    X[:, 3] = np.round(X[:, 3])
+    colour = rng.choice(["red", "green", "blue"], rows)
+    twins = rng.integers(0, rows, rows // 20)
+    X[: len(twins)], colour[: len(twins)] = X[twins], colour[twins]
+    y = np.sin(2.0 * X[:, 0]) + 40.0 * X[:, 1] + 1e-3 * X[:, 2] + (colour == "red") + 0.1 * rng.standard_normal(rows)
+    missing = np.zeros(rows, dtype=bool)
+    missing[len(twins) :: 97] = True
+    columns = {"a": X[:, 0], "b": pa.array(X[:, 1], mask=missing), "c": X[:, 2], "n": X[:, 3]}
+    return pa.table({**columns, "colour": colour.tolist(), "y": y})
+
+
+@dataclass(frozen=True)
+class Folder:
+    path: Path
+    y_spread: float
+
+    def __getitem__(self, name: str) -> str:
+        return str(self.path / name)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """One table in several forms, and new rows to predict."""
+    folder = tmp_path_factory.mktemp("engines")
+    table = some_table(ROWS)
+    pa_csv.write_csv(table, folder / "all.csv")
+    pa_csv.write_csv(table.take(np.random.default_rng(1).permutation(ROWS)), folder / "shuffled.csv")
+    pa_csv.write_csv(table.slice(0, 9_000), folder / "part1.csv")
+    pa_csv.write_csv(table.slice(9_000, 30_000), folder / "part2.csv")
+    pq.write_table(table.slice(39_000), folder / "part3.parquet")
+    pq.write_table(table, folder / "all.parquet", row_group_size=7_000)
+    pa_csv.write_csv(some_table(500, seed=6), folder / "new.csv")
+    return Folder(folder, float(np.std(table["y"].to_numpy())))
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the table is read."""
+
+    names: tuple[str, ...] = ("all.csv",)
+    threads: int = 2
+    memory: int | None = None
+    read: ReadOptions = field(default_factory=ReadOptions)
+
+
+def fitted(files: Folder, way: Way, variant: str) -> Model:
+    data = DataSettings(tuple(files[name] for name in way.names), Roles("y"), way.read)
+    method = MethodSettings(landmarks=60, kernel=KernelSettings(tune=variant == "kernel", tune_rows=200, tune_steps=8))
+    where = EngineSettings(threads=way.threads, memory=way.memory)
+    return pipeline.fit(data, SplitSettings(), method, where, variant, LocalEngine(way.threads))[1]
+
+
+def predictions(files: Folder, model: Model) -> Array:
+    opened = open_for_predict([files["new.csv"]], ReadOptions(), model.encoding)
+    return np.concatenate([model.predict(model.encoding.for_predict(batch)[0]) for piece in opened for batch in piece])
+
+
+@pytest.fixture(scope="module")
+def expected(files: Folder) -> Callable[[str], Array]:
+    """Predictions of the model that was fitted in memory."""
+    known: dict[str, Array] = {}
+
+    def of(variant: str) -> Array:
+        if variant not in known:
+            known[variant] = predictions(files, fitted(files, Way(), variant))
+        return known[variant]
+
+    return of
+
+
+WAYS = {
+    "one thread": Way(threads=1),
+    "rows shuffled": Way(("shuffled.csv",)),
+    "read again in each pass": Way(memory=LITTLE),
+    "read again in blocks of about 500 rows": Way(memory=LITTLE, read=ReadOptions(block_bytes=40_000)),
+    "read again in batches of 1,000 rows, shuffled": Way(
+        ("shuffled.csv",), memory=LITTLE, read=ReadOptions(batch_rows=1_000)
+    ),
+    "several files of two kinds": Way(("part2.csv", "part3.parquet", "part1.csv")),
+    "several files of two kinds, read again": Way(("part2.csv", "part3.parquet", "part1.csv"), memory=LITTLE),
+    "Parquet, row groups read again": Way(("all.parquet",), memory=LITTLE),
+}
+
+
+def test_the_table_is_larger_than_the_sample() -> None:
+    assert ROWS > SAMPLE_ROWS
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+def test_predictions_do_not_depend_on_how_the_rows_are_read(
+    files: Folder, expected: Callable[[str], Array], way: Way, variant: str
+) -> None:
+    found = predictions(files, fitted(files, way, variant))
+    assert np.abs(found - expected(variant)).max() <= 1e-8 * files.y_spread
+
+
+@pytest.mark.parametrize("rows", [1_000, 65_536])
+def test_predictions_do_not_depend_on_the_size_of_pieces_in_memory(
+    files: Folder, expected: Callable[[str], Array], monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    monkeypatch.setattr(dataset, "piece_rows", lambda _: rows)
+    found = predictions(files, fitted(files, Way(), "kernel"))
+    assert np.abs(found - expected("kernel")).max() <= 1e-8 * files.y_spread
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_threads_change_no_bit(files: Folder, expected: Callable[[str], Array], variant: str) -> None:
+    found = predictions(files, fitted(files, Way(threads=5), variant))
+    assert (found == expected(variant)).all()
+
+
+def test_a_table_that_does_not_fit_is_read_again_and_says_so(files: Folder) -> None:
+    data = DataSettings((files["all.csv"],), Roles("y"), ReadOptions())
+    opened = dataset.open_dataset(data, EngineSettings(memory=LITTLE), LocalEngine())
+    assert not opened.in_memory
+    assert "read again from disk in each pass" in opened.notes[0]
+    assert dataset.open_dataset(data, EngineSettings(), LocalEngine()).in_memory
+
+
+def test_all_landmarks_of_a_large_table_are_refused_with_the_memory_they_need(files: Folder) -> None:
+    outcome = run("fit", files["all.csv"], "-t", "y", "--variant", "approximate", "--landmarks", "all")
+    assert outcome.code == 2
+    assert re.search(r"--landmarks all needs about \d+\.\d GB for \d\d,\d{3} rows", outcome.stderr)
+    assert "--landmarks auto" in outcome.stderr
+
+
+def test_a_cluster_refuses_what_comes_through_a_pipe(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="stdin: the workers of a cluster cannot read a pipe"):
+        check_files(["table.csv", "-"])
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match="pipe: the workers of a cluster cannot read a pipe"):
+        check_files([str(pipe)])
+    check_files([str(tmp_path / "*.csv"), str(tmp_path)])
+
+
+def test_without_dask_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with pytest.raises(UsageError) as caught:
+        dask_engine(EngineSettings(engine="dask"), Silent())
+    assert caught.value.hint == "pip install 'enrelm[dask]'"
+
+
+# ------------------------------------------------------------------------------------------------ interrupted
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("big") / "big.csv"
+    pa_csv.write_csv(some_table(400_000), path)
+    return path
+
+
+def start(*words: object, folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "enrelm_cli", *map(str, words)],
+        cwd=folder,
+        # Its temporary files would be here, too.
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+ENDINGS = pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
+)
+
+
+@ENDINGS
+def test_an_interrupted_fit_leaves_nothing_behind(big: Path, tmp_path: Path, number: int, code: int) -> None:
+    words = ("fit", big, "-t", "y", "--variant", "kernel", "--landmarks", 800, "-v", "-o", "model.joblib")
+    process = start(*words, folder=tmp_path)
+    assert process.stderr is not None
+    for line in process.stderr:  # with -v a pass that is over says so
+        if "survey" in line:
+            break
+    assert re.fullmatch(r"pass \d+, survey: 400,000 rows, [\d,]+ rows/s\n", line)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (code, "")
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@ENDINGS
+def test_an_interrupted_predict_leaves_nothing_behind(
+    big: Path, files: Folder, tmp_path: Path, number: int, code: int
+) -> None:
+    model = files["slow.joblib"]
+    if not os.path.exists(model):
+        words = ("-t", "y", "--variant", "kernel", "--no-tune", "--landmarks", 800, "--no-refit")
+        succeed("fit", files["part1.csv"], *words, "-o", model)
+    process = start("predict", model, big, "-o", "out.csv", folder=tmp_path)
+    until(lambda: any(tmp_path.iterdir()), process)
+    # Not in the middle of the first pa.array of a process, which looks for pandas and swallows what a signal raises.
+    time.sleep(0.5)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (code, "")
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,204 @@
+"""Exported models: onnxruntime's predictions equal ours, from raw columns of every kind."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enrelm_cli.commands import onnx_export
+from enrelm_cli.commands.prediction import load_model
+from enrelm_cli.inputs.encoding import open_for_predict
+from enrelm_cli.model.model import Model
+from enrelm_cli.table.parsing import numbers
+from enrelm_cli.table.sources import ReadOptions
+from enrelm_cli.types import Array
+from tests.cli_runner import run, succeed
+
+HAVE = all(importlib.util.find_spec(name) is not None for name in ("onnx", "onnxruntime"))
+needs_onnx = pytest.mark.skipif(not HAVE, reason="needs the extra onnx: pip install 'enrelm[onnx]'")
+
+
+VARIANTS = ("approximate", "incremental", "kernel")
+
+
+def mixed_rows(count: int, seed: int = 3) -> str:
+    """Numbers, texts, booleans, dates, a numeric category, an extreme scale and an offset; cells missing in each."""
+    rng = np.random.default_rng(seed)
+    lines = ["size,city,flag,when,code,tiny,year,y"]
+    for _ in range(count):
+        size, city = rng.standard_normal(), rng.choice(["Bern", "Ulm", "São Paulo"])
+        flag, day, code = rng.random() < 0.5, int(rng.integers(1, 28)), int(rng.choice([7, 70, 700]))
+        tiny, year = rng.standard_normal() * 1e-250, 2000 + int(rng.integers(0, 20))
+        y = np.sin(size) + (city == "Ulm") + 0.5 * flag + day / 20 + code / 500 + tiny * 1e250 / 2 + 0.1 * year
+        y += 0.2 * rng.standard_normal()
+        cells = [f"{size:.6f}", city, str(flag).lower(), f"2024-03-{day:02d}", str(code), repr(tiny), str(year)]
+        cells = ["" if rng.random() < 0.03 else cell for cell in cells]
+        lines.append(",".join([*cells, f"{y:.6f}"]))
+    return "\n".join(lines) + "\n"
+
+
+def fitted(folder: Path, text: str, *options: object) -> Path:
+    data, model = folder / "data.csv", folder / "model.joblib"
+    data.write_text(text)
+    succeed("fit", data, "--target", "y", "-o", model, "--tune-steps", "10", *options)
+    return model
+
+
+def feeds(model: Model, path: Path, dtype: str) -> dict[str, Any]:
+    """What a caller hands to the runtime: one (rows, 1) array for each column."""
+    opened = open_for_predict([str(path)], ReadOptions(), model.encoding)
+    batches = [batch for piece in opened for batch in piece]
+    result: dict[str, Any] = {}
+    for column in model.encoding.columns:
+        arrays = [batch.columns.column(column.name) for batch in batches]
+        if column.levels is None:
+            values = np.concatenate([numbers(array) for array in arrays])
+            result[column.name] = values[:, None].astype(np.float64 if column.is_date else dtype)
+            continue
+        texts = [text for array in arrays for text in array.to_pylist()]
+        if column.kind.value == "number":
+            result[column.name] = np.array([[np.nan if text is None else float(text)] for text in texts])
+        else:
+            result[column.name] = np.array([[text or ""] for text in texts], dtype=object)
+    return result
+
+
+def predictions_of(exported: onnx_export.Exported, inputs: dict[str, Any]) -> Array:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(exported.content, providers=["CPUExecutionProvider"])
+    (found,) = session.run([exported.output], inputs)
+    assert found.shape == (len(next(iter(inputs.values()))), 1)
+    return np.asarray(found[:, 0])
+
+
+def our_predictions(model: Path, data: Path, folder: Path) -> Array:
+    output = folder / "ours.csv"
+    succeed("predict", model, data, "-o", output)
+    return np.array([float(line) for line in output.read_text().split()[1:]])
+
+
+def as_csv(inputs: dict[str, Any], path: Path) -> Path:
+    """The same cells as text: what float32 made of the numbers, too."""
+    names = list(inputs)
+    columns = [["" if c != c else c if isinstance(c, str) else repr(float(c)) for c in inputs[n][:, 0]] for n in names]
+    path.write_text("\n".join([",".join(names), *(",".join(row) for row in zip(*columns, strict=True))]) + "\n")
+    return path
+
+
+@needs_onnx
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_runtime_predicts_what_we_predict_from_columns_of_every_kind(tmp_path: Path, variant: str) -> None:
+    path = fitted(tmp_path, mixed_rows(150), "--variant", variant, "--categorical", "code")
+    fresh = tmp_path / "new.csv"
+    fresh.write_text(mixed_rows(60, seed=4).replace("Bern", "Oslo", 2))  # a level unseen at fit
+    model = load_model(str(path))
+    inputs = feeds(model, fresh, "float64")
+    found = predictions_of(onnx_export.export(model), inputs)
+    wanted = our_predictions(path, fresh, tmp_path)
+    assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
+
+
+@needs_onnx
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_float32_in_and_out_keeps_six_digits(tmp_path: Path, variant: str) -> None:
+    text = mixed_rows(150).replace("e-25", "e-2")  # float32 ends at 1e-38
+    model = load_model(str(fitted(tmp_path, text, "--variant", variant, "--drop", "when", "--drop", "flag")))
+    inputs = feeds(model, tmp_path / "data.csv", "float32")
+    assert {array.dtype for array in inputs.values()} == {np.dtype("float32"), np.dtype(object)}
+    found = predictions_of(onnx_export.export(model, "float32"), inputs)
+    wanted = our_predictions(tmp_path / "model.joblib", as_csv(inputs, tmp_path / "rounded.csv"), tmp_path)
+    assert found.dtype == np.float32
+    assert np.abs(found - wanted).max() <= 1e-6 * np.abs(wanted).max()
+
+
+@needs_onnx
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_encoded_inputs_do_for_runtimes_without_strings(tmp_path: Path, variant: str) -> None:
+    model = load_model(str(fitted(tmp_path, mixed_rows(120), "--variant", variant)))
+    opened = open_for_predict([str(tmp_path / "data.csv")], ReadOptions(), model.encoding)
+    X = np.concatenate([model.encoding.for_predict(batch)[0] for piece in opened for batch in piece])
+    exported = onnx_export.export(model, encoded=True)
+    assert [port.name for port in exported.inputs] == ["inputs"]
+    found = predictions_of(exported, {"inputs": X})
+    wanted = model.predict(X)
+    assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
+
+
+@needs_onnx
+def test_a_deep_kernel_with_a_bias_is_exported_layer_by_layer(tmp_path: Path) -> None:
+    options = ("--variant", "kernel", "--depth", "3", "--bias-variance", "0.5", "--weight-variance", "0.3")
+    model = load_model(str(fitted(tmp_path, mixed_rows(120), *options)))
+    found = predictions_of(onnx_export.export(model), feeds(model, tmp_path / "data.csv", "float64"))
+    wanted = our_predictions(tmp_path / "model.joblib", tmp_path / "data.csv", tmp_path)
+    assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
+
+
+@needs_onnx
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_values_far_outside_of_the_training_rows_stay_equal(tmp_path: Path, variant: str) -> None:
+    text = "a,b,y\n" + "".join(f"{np.sin(i)},{i % 7}e200,{np.cos(i) + i % 7}\n" for i in range(60))
+    model = load_model(str(fitted(tmp_path, text, "--variant", variant)))
+    fresh = tmp_path / "new.csv"
+    fresh.write_text("a,b\n1e300,1\n-1e300,-1e307\n1e-320,6e200\n0,0\n1e15,3e201\n")
+    found = predictions_of(onnx_export.export(model), feeds(model, fresh, "float64"))
+    wanted = our_predictions(tmp_path / "model.joblib", fresh, tmp_path)
+    assert np.isfinite(found).all()
+    assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
+
+
+@needs_onnx
+@pytest.mark.parametrize("name", ["erf", "tanh", "arctan", "algebraic"])
+def test_every_activation_is_exact_to_a_few_units_of_rounding(name: str) -> None:
+    import onnx
+    import onnxruntime
+
+    from enrelm_cli.kernels import activation
+
+    graph = onnx_export._Graph(onnx, {"z"})
+    output = onnx_export._ACTIVATIONS[name](graph, "z")
+    make = onnx.helper.make_tensor_value_info
+    double = onnx.TensorProto.DOUBLE
+    body = onnx.helper.make_graph(
+        graph._nodes, "g", [make("z", double, ["n"])], [make(output, double, ["n"])], graph._initializers
+    )
+    whole = onnx.helper.make_model(body, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    z = np.concatenate([np.linspace(-7.0, 7.0, 20_001), np.logspace(-300, 99, 800), [0.0]])
+    (found,) = onnxruntime.InferenceSession(whole.SerializeToString()).run(None, {"z": z})
+    wanted = activation.named(name)(z)
+    assert np.all(np.abs(found - wanted) <= 2e-15 * np.abs(wanted))
+
+
+@needs_onnx
+def test_the_command_writes_the_same_bytes_twice_and_says_what_goes_in(tmp_path: Path) -> None:
+    model = fitted(tmp_path, mixed_rows(60), "--variant", "approximate")
+    outputs = [tmp_path / "a.onnx", tmp_path / "b.onnx"]
+    for output in outputs:
+        outcome = succeed("export", model, "--to", "onnx", "-o", output)
+    assert "city (string)" in outcome.stderr
+    assert "prediction (float64)" in outcome.stderr
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+@needs_onnx
+def test_a_column_called_prediction_does_not_clash_with_the_output(tmp_path: Path) -> None:
+    text = "prediction,inputs,y\n" + "".join(f"{np.sin(i)},{np.cos(3 * i)},{np.sin(i) ** 2}\n" for i in range(40))
+    model = load_model(str(fitted(tmp_path, text, "--variant", "approximate")))
+    exported = onnx_export.export(model)
+    assert exported.output == "prediction_"
+    found = predictions_of(exported, feeds(model, tmp_path / "data.csv", "float64"))
+    wanted = our_predictions(tmp_path / "model.joblib", tmp_path / "data.csv", tmp_path)
+    assert np.abs(found - wanted).max() <= 1e-12
+
+
+def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fitted(tmp_path, mixed_rows(60), "--variant", "approximate")
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    outcome = run("export", model, "-o", tmp_path / "model.onnx")
+    assert outcome.code == 2
+    assert "pip install 'enrelm[onnx]'" in outcome.stderr
+    assert not (tmp_path / "model.onnx").exists()

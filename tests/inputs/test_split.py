@@ -1,0 +1,98 @@
+"""Which rows train."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enrelm_cli.errors import DataError, UsageError
+from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.fold.hashing import hash_numbers
+from enrelm_cli.inputs.split import JudgeOnValidation, Side, hash_split, paper_split
+from enrelm_cli.types import Keys
+from tests import paper
+
+
+def keys(rows: int, seed: int = 0) -> Keys:
+    return hash_numbers(np.random.default_rng(seed).standard_normal(rows))
+
+
+def chunk(key: Keys, row: int = 0) -> Chunk:
+    return Chunk(np.zeros((len(key), 1)), np.zeros(len(key)), key, row)
+
+
+@pytest.mark.parametrize("rows", [97, 330, 1001])
+def test_the_shuffle_is_the_papers_permutation(rows: int) -> None:
+    train, held_out = paper.paper_split(rows)
+    sides = paper_split(rows, 1234, 0.25).sides(chunk(keys(rows)))
+    assert set(np.flatnonzero(sides == Side.TRAIN)) == set(train)
+    assert set(np.flatnonzero(sides == Side.VALIDATION)) == set(held_out)
+
+
+@pytest.mark.parametrize("rows", [8, 97, 1000])
+def test_a_hash_split_of_distinct_rows_has_exactly_the_size_asked_for(rows: int) -> None:
+    key = keys(rows)
+    sides = hash_split(key, True, 1234, 0.25).sides_of(key)
+    assert np.count_nonzero(sides == Side.VALIDATION) == int(np.ceil(rows / 4))
+
+
+def test_a_hash_split_of_a_larger_table_is_near_the_size_asked_for() -> None:
+    key = keys(200_000)
+    sides = hash_split(key[:5000], False, 7, 0.25, 0.1).sides_of(key)
+    assert abs(np.mean(sides == Side.TEST) - 0.1) < 0.004
+    assert abs(np.mean(sides[sides != Side.TEST] == Side.VALIDATION) - 0.25) < 0.005
+
+
+def test_the_side_of_a_row_depends_on_its_inputs_and_the_seed_only() -> None:
+    key = keys(500)
+    split = hash_split(key, True, 1, 0.25, 0.2)
+    order = np.random.default_rng(1).permutation(500)
+    again = hash_split(key[order], True, 1, 0.25, 0.2)
+    np.testing.assert_array_equal(split.sides_of(key)[order], again.sides_of(key[order]))
+    other = hash_split(key, True, 2, 0.25, 0.2)
+    assert (other.sides_of(key) != split.sides_of(key)).any()
+
+
+def test_twins_fall_on_one_side() -> None:
+    key = np.repeat(keys(40), 5)
+    sides = hash_split(key, True, 3, 0.25).sides_of(key).reshape(40, 5)
+    assert (sides == sides[:, :1]).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_three_distinct_rows_leave_two_of_them_to_train_on(seed: int) -> None:
+    key = np.repeat(keys(3), [9, 1, 1])
+    sides = hash_split(key, True, seed, 0.25).sides_of(key)
+    assert len(np.unique(key[sides == Side.TRAIN])) == 2
+    assert len(np.unique(key[sides == Side.VALIDATION])) == 1
+
+
+def test_two_distinct_rows_cannot_be_split_by_hash_and_the_hint_names_the_other_split() -> None:
+    with pytest.raises(DataError, match="only 2 different values") as caught:
+        hash_split(np.repeat(keys(2), [9, 1]), True, 5, 0.25)
+    assert "--split shuffle" in str(caught.value.hint)
+
+
+def test_equal_rows_cannot_be_split() -> None:
+    with pytest.raises(DataError, match="same inputs"):
+        hash_split(np.repeat(keys(1), 10), True, 1, 0.25)
+
+
+def test_too_few_rows_cannot_be_split() -> None:
+    with pytest.raises(DataError, match="3 usable rows are too few"):
+        hash_split(keys(3), True, 1, 0.25)
+    with pytest.raises(DataError, match="too few"):
+        paper_split(2, 1234, 0.25)
+
+
+def test_the_refit_inside_a_comparison_trains_on_validation_rows_and_never_on_test_rows() -> None:
+    key = keys(300)
+    split = hash_split(key, True, 1, 0.25, 0.25)
+    before, after = split.sides(chunk(key)), JudgeOnValidation(split).sides(chunk(key))
+    np.testing.assert_array_equal(after == Side.TEST, before == Side.TEST)
+    assert set(after.tolist()) == {Side.TRAIN, Side.TEST}
+
+
+def test_a_size_outside_zero_and_one_is_refused() -> None:
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        hash_split(keys(20), True, 1, 1.5)
