@@ -8,7 +8,7 @@ DEMO := .enrelm-demo
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 DATA ?= ../shared/data
 
-.PHONY: demo test test-all test-dask test-onnx test-nngp bench reproduce clean
+.PHONY: demo test test-all test-dask test-onnx test-nngp bench reproduce graph clean
 .SECONDARY:
 
 $(VENV)/.installed: pyproject.toml
@@ -38,6 +38,10 @@ test: $(VENV)/.installed-dev
 # Everything, with the tests that take minutes.
 test-all: $(VENV)/.installed-dev
 	$(PYTEST) --slow
+
+# The file lists and the import graph of docs/architecture.md.
+graph: $(VENV)/.installed
+	$(BIN)/python docs/make_architecture.py
 
 # The extras have virtual environments of their own: `nngp` alone pulls in TensorFlow.
 $(VENV)-%/.installed: pyproject.toml
