@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.measuring import Plan, Runs, alternately, missing
 from benchmarks.outcome import Goal, Outcome, Table
-from enrelm_cli.commands import pipeline
+from enrelm_cli.commands import steps
 from enrelm_cli.inputs.split import JudgeOnValidation, hash_split
 from enrelm_cli.inputs.training import rows_of_arrays, training
 from enrelm_cli.phase_one.phase_one import PhaseOne
@@ -130,11 +130,11 @@ def fit_ours(X: Any, y: Any) -> Predict:
     rows, method, timer = rows_of_arrays(X, y), MethodSettings(), Stopwatch()
     split = hash_split(rows.sample.key, rows.whole, 1234, 0.25)
     phase_one = PhaseOne(training(rows, split), method, timer)
-    fitted = pipeline.fit_variant("kernel", phase_one, method, timer)
+    fitted = steps.fit_variant("kernel", phase_one, method, timer)
     final = phase_one.refit()
     if final is None:
         final = PhaseOne(training(rows, JudgeOnValidation(split)), method, timer, fitted.tuning)
-    network = pipeline.train("kernel", final, method, at_most=fitted.chosen.neurons)
+    network = steps.train("kernel", final, method, at_most=fitted.chosen.neurons)
     standard = final.data.view.standard
     return lambda new: standard.y_mean + standard.y_scale * network.predict(standard.inputs(new))
 

@@ -29,7 +29,7 @@ import sys
 from enrelm_cli.phase_one.eigenbasis import landmark_projection
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.phase_one.landmarks import Landmarks, choose
-from enrelm_cli.commands.prediction import load_model
+from enrelm_cli.commands.saved import load_model
 from enrelm_cli.inputs.split import Everything
 from enrelm_cli.commands.synthetic import friedman
 from enrelm_cli.inputs.training import rows_of_arrays, training

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import data
 from benchmarks.measuring import Plan, Runs, alternately
 from benchmarks.outcome import Goal, Outcome, Table
-from enrelm_cli.commands import pipeline
+from enrelm_cli.commands import steps
 from enrelm_cli.inputs.split import paper_split
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.judge import baselines
@@ -134,13 +134,13 @@ def _training(X: Any, y: Any) -> Training:
 
 def ours(variant: str, X: Any, y: Any) -> Curves:
     method, timer = MethodSettings(), Stopwatch()
-    fitted = pipeline.fit_variant(variant, PhaseOne(_training(X, y), method, timer), method, timer)
+    fitted = steps.fit_variant(variant, PhaseOne(_training(X, y), method, timer), method, timer)
     return fitted.curve.train, fitted.curve.validation
 
 
 def ours_elm(X: Any, y: Any) -> Curves:
     split = _training(X, y)
-    curves = baselines.elm_curves(split, baselines.RandomElm(pipeline.paper_limit(split), REALIZATIONS))
+    curves = baselines.elm_curves(split, baselines.RandomElm(steps.paper_limit(split), REALIZATIONS))
     return curves.train.mean, curves.validation.mean
 
 

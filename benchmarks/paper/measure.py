@@ -20,7 +20,7 @@ from scipy.special import erf, erfinv
 
 from benchmarks.paper.datasets import BY_NAME
 from enrelm_cli.commands import synthetic
-from enrelm_cli.commands.pipeline import Fitted, curve_of, fit_variant, paper_limit
+from enrelm_cli.commands.steps import Fitted, curve_of, fit_variant, paper_limit
 from enrelm_cli.fold.folds import Chunk, LocalEngine, Sums
 from enrelm_cli.inputs.dataset import DataSettings, encode, open_dataset
 from enrelm_cli.inputs.split import Side, paper_split

@@ -146,7 +146,7 @@ def _columns_on_the_line(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _methods_to_compare(incomplete: str) -> list[str]:
-    from enrelm_cli.commands.pipeline import METHODS
+    from enrelm_cli.commands.compare import METHODS
 
     return [name for name in METHODS if name.startswith(incomplete)]
 
@@ -731,13 +731,14 @@ def fit(
     """
     method = replace(method, neurons=neurons, select=select and select.value, refit=refit)
     _check_outputs(output)
-    from enrelm_cli.commands import pipeline
+    from enrelm_cli.commands import fit as command
+    from enrelm_cli.commands.saved import save
     from enrelm_cli.show import render
 
-    report, model = pipeline.fit(source, split, method, where, variant.value, _engine(where, screen))
+    report, model = command.fit(source, split, method, where, variant.value, _engine(where, screen))
     passed = fail_above is None or report.validation_error <= fail_above
     if output is not None and passed:
-        report = pipeline.save(report, model, output)
+        report = save(report, model, output)
     if not passed:
         report = replace(report, not_saved="not saved: the validation error is above --fail-above")
     render.render(report, format.value, screen.on_stderr() if output == "-" else screen)
@@ -801,12 +802,12 @@ def predict(
     enrelm predict model.joblib sample_data/friedman_new.csv --append -o out.csv
     """
     _check_outputs(output, report)
-    from enrelm_cli.commands import prediction
+    from enrelm_cli.commands import predict as command
     from enrelm_cli.report import words
     from enrelm_cli.show import render
 
-    wanted = prediction.Wanted(tuple(data), output, tuple(id or ()), append, interval, strict, read)
-    facts = prediction.predict(model, wanted, _engine(where, screen))
+    wanted = command.Wanted(tuple(data), output, tuple(id or ()), append, interval, strict, read)
+    facts = command.predict(model, wanted, _engine(where, screen))
     if report is not None:
         render.write_json(facts, report)
     for text in facts.notes:
@@ -853,11 +854,11 @@ def curve(
     enrelm curve sample_data/network.csv -t y --variant incremental --with-elm
     """
     _check_outputs(report, plot=plot)
-    from enrelm_cli.commands import pipeline
+    from enrelm_cli.commands import curve as command
     from enrelm_cli.show import render
 
     variants = VARIANTS if variant is CurveVariant.all else (variant.value,)
-    facts = pipeline.curve(source, split, method, where, variants, elm if with_elm else None, _engine(where, screen))
+    facts = command.curve(source, split, method, where, variants, elm if with_elm else None, _engine(where, screen))
     facts = replace(facts, settings={**facts.settings, "fit_command": _fit_command(facts, typed)})
     render.render(facts, format.value, screen)
     _draw(facts, plot, report, screen)
@@ -927,18 +928,18 @@ def compare(
     enrelm compare sample_data/linear.csv sample_data/network.csv -t y --repeats 2
     """
     _check_outputs(report, plot=plot)
-    from enrelm_cli.commands import pipeline
+    from enrelm_cli.commands import compare as command
     from enrelm_cli.show import render
 
     method = replace(method, select=select and select.value)
-    plan = pipeline.ComparePlan(tuple(methods or pipeline.default_methods()), protocol.value, repeats, test_size)
+    plan = command.ComparePlan(tuple(methods or command.default_methods()), protocol.value, repeats, test_size)
     tables = _one_by_one(source)
     engine = _engine(where, screen)
     reports: list[CompareReport] = []
     for number, table in enumerate(tables, 1):
         if len(tables) > 1:
             render.log(screen, f"table {number} of {len(tables)}: {table.sources[0]}")
-        facts = pipeline.compare(table, split, method, where, elm, plan, engine)
+        facts = command.compare(table, split, method, where, elm, plan, engine)
         reports.append(replace(facts, settings={**facts.settings, "threads": getattr(engine, "workers", None)}))
     render.render_many(reports, format.value, screen)
     _draw(reports, plot, report, screen)
@@ -967,10 +968,10 @@ def info(model: ModelFile, format: FormatOption = Format.table, *, screen: Any) 
     # for programs
     enrelm info model.joblib --format json
     """
-    from enrelm_cli.commands import prediction
+    from enrelm_cli.commands import info as command
     from enrelm_cli.show import render
 
-    render.render(prediction.info(model), format.value, screen)
+    render.render(command.info(model), format.value, screen)
 
 
 @_command
@@ -1004,11 +1005,12 @@ def export(
     enrelm export model.joblib --encoded -o encoded.onnx  # needs onnx
     """
     _check_outputs(output)
-    from enrelm_cli.commands import onnx_export, prediction
+    from enrelm_cli.commands import export as command
+    from enrelm_cli.commands.saved import load_model
     from enrelm_cli.files import atomic_writer
     from enrelm_cli.show import render
 
-    exported = onnx_export.export(prediction.load_model(model), dtype.value, encoded)
+    exported = command.export(load_model(model), dtype.value, encoded)
     with atomic_writer(output) as stream:
         stream.write(exported.content)
     if output != "-":

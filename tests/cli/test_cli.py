@@ -394,7 +394,7 @@ def test_a_quoted_glob_is_one_table(sample_data: Path, tmp_path: Path) -> None:
 def test_every_header_is_read_before_the_first_table_is_fitted(
     sample_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("enrelm_cli.commands.pipeline.compare", _not_yet)
+    monkeypatch.setattr("enrelm_cli.commands.compare.compare", _not_yet)
     outcome = run("compare", sample_data / "linear.csv", sample_data / "houses.csv", "-t", "y")
     assert outcome.code == 3
     assert "houses.csv" in outcome.stderr
@@ -422,7 +422,7 @@ def test_an_output_that_cannot_be_written_is_known_before_anything_is_fitted(
     words: tuple[str, ...], message: str, sample_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("fit", "curve", "compare"):
-        monkeypatch.setattr(f"enrelm_cli.commands.pipeline.{name}", _not_yet)
+        monkeypatch.setattr(f"enrelm_cli.commands.{name}.{name}", _not_yet)
     command, *rest = (word.format(tmp=tmp_path) for word in words)
     outcome = run(command, sample_data / "linear.csv", "-t", "y", *rest)
     assert outcome.code == 2
@@ -486,7 +486,7 @@ def test_a_misspelt_command_suggests_the_right_one() -> None:
 
 
 def test_a_bug_is_one_line_and_a_traceback_only_on_request(sample_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("enrelm_cli.commands.pipeline.fit", _not_yet)
+    monkeypatch.setattr("enrelm_cli.commands.fit.fit", _not_yet)
     words = ("fit", sample_data / "linear.csv", "-t", "y")
     outcome = run(*words)
     assert outcome.code == 1

@@ -19,7 +19,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from enrelm_cli.commands import pipeline
+from enrelm_cli.commands.fit import fit
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.cluster import dask_engine
 from enrelm_cli.fold.folds import LocalEngine, Silent
@@ -93,7 +93,7 @@ def fitted(files: Folder, way: Way, variant: str) -> Model:
     data = DataSettings(tuple(files[name] for name in way.names), Roles("y"), way.read)
     method = MethodSettings(landmarks=60, kernel=KernelSettings(tune=variant == "kernel", tune_rows=200, tune_steps=8))
     where = EngineSettings(threads=way.threads, memory=way.memory)
-    return pipeline.fit(data, SplitSettings(), method, where, variant, LocalEngine(way.threads))[1]
+    return fit(data, SplitSettings(), method, where, variant, LocalEngine(way.threads))[1]
 
 
 def predictions(files: Folder, model: Model) -> Array:

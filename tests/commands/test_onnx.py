@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enrelm_cli.commands import onnx_export
-from enrelm_cli.commands.prediction import load_model
+from enrelm_cli.commands import export
+from enrelm_cli.commands.saved import load_model
 from enrelm_cli.inputs.encoding import open_for_predict
 from enrelm_cli.model.model import Model
 from enrelm_cli.table.parsing import numbers
@@ -67,7 +67,7 @@ def feeds(model: Model, path: Path, dtype: str) -> dict[str, Any]:
     return result
 
 
-def predictions_of(exported: onnx_export.Exported, inputs: dict[str, Any]) -> Array:
+def predictions_of(exported: export.Exported, inputs: dict[str, Any]) -> Array:
     import onnxruntime
 
     session = onnxruntime.InferenceSession(exported.content, providers=["CPUExecutionProvider"])
@@ -98,7 +98,7 @@ def test_the_runtime_predicts_what_we_predict_from_columns_of_every_kind(tmp_pat
     fresh.write_text(mixed_rows(60, seed=4).replace("Bern", "Oslo", 2))  # a level unseen at fit
     model = load_model(str(path))
     inputs = feeds(model, fresh, "float64")
-    found = predictions_of(onnx_export.export(model), inputs)
+    found = predictions_of(export.export(model), inputs)
     wanted = our_predictions(path, fresh, tmp_path)
     assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
 
@@ -110,7 +110,7 @@ def test_float32_in_and_out_keeps_six_digits(tmp_path: Path, variant: str) -> No
     model = load_model(str(fitted(tmp_path, text, "--variant", variant, "--drop", "when", "--drop", "flag")))
     inputs = feeds(model, tmp_path / "data.csv", "float32")
     assert {array.dtype for array in inputs.values()} == {np.dtype("float32"), np.dtype(object)}
-    found = predictions_of(onnx_export.export(model, "float32"), inputs)
+    found = predictions_of(export.export(model, "float32"), inputs)
     wanted = our_predictions(tmp_path / "model.joblib", as_csv(inputs, tmp_path / "rounded.csv"), tmp_path)
     assert found.dtype == np.float32
     assert np.abs(found - wanted).max() <= 1e-6 * np.abs(wanted).max()
@@ -122,7 +122,7 @@ def test_encoded_inputs_do_for_runtimes_without_strings(tmp_path: Path, variant:
     model = load_model(str(fitted(tmp_path, mixed_rows(120), "--variant", variant)))
     opened = open_for_predict([str(tmp_path / "data.csv")], ReadOptions(), model.encoding)
     X = np.concatenate([model.encoding.for_predict(batch)[0] for piece in opened for batch in piece])
-    exported = onnx_export.export(model, encoded=True)
+    exported = export.export(model, encoded=True)
     assert [port.name for port in exported.inputs] == ["inputs"]
     found = predictions_of(exported, {"inputs": X})
     wanted = model.predict(X)
@@ -133,7 +133,7 @@ def test_encoded_inputs_do_for_runtimes_without_strings(tmp_path: Path, variant:
 def test_a_deep_kernel_with_a_bias_is_exported_layer_by_layer(tmp_path: Path) -> None:
     options = ("--variant", "kernel", "--depth", "3", "--bias-variance", "0.5", "--weight-variance", "0.3")
     model = load_model(str(fitted(tmp_path, mixed_rows(120), *options)))
-    found = predictions_of(onnx_export.export(model), feeds(model, tmp_path / "data.csv", "float64"))
+    found = predictions_of(export.export(model), feeds(model, tmp_path / "data.csv", "float64"))
     wanted = our_predictions(tmp_path / "model.joblib", tmp_path / "data.csv", tmp_path)
     assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
 
@@ -145,7 +145,7 @@ def test_values_far_outside_of_the_training_rows_stay_equal(tmp_path: Path, vari
     model = load_model(str(fitted(tmp_path, text, "--variant", variant)))
     fresh = tmp_path / "new.csv"
     fresh.write_text("a,b\n1e300,1\n-1e300,-1e307\n1e-320,6e200\n0,0\n1e15,3e201\n")
-    found = predictions_of(onnx_export.export(model), feeds(model, fresh, "float64"))
+    found = predictions_of(export.export(model), feeds(model, fresh, "float64"))
     wanted = our_predictions(tmp_path / "model.joblib", fresh, tmp_path)
     assert np.isfinite(found).all()
     assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
@@ -159,8 +159,8 @@ def test_every_activation_is_exact_to_a_few_units_of_rounding(name: str) -> None
 
     from enrelm_cli.kernels import activation
 
-    graph = onnx_export._Graph(onnx, {"z"})
-    output = onnx_export._ACTIVATIONS[name](graph, "z")
+    graph = export._Graph(onnx, {"z"})
+    output = export._ACTIVATIONS[name](graph, "z")
     make = onnx.helper.make_tensor_value_info
     double = onnx.TensorProto.DOUBLE
     body = onnx.helper.make_graph(
@@ -188,7 +188,7 @@ def test_the_command_writes_the_same_bytes_twice_and_says_what_goes_in(tmp_path:
 def test_a_column_called_prediction_does_not_clash_with_the_output(tmp_path: Path) -> None:
     text = "prediction,inputs,y\n" + "".join(f"{np.sin(i)},{np.cos(3 * i)},{np.sin(i) ** 2}\n" for i in range(40))
     model = load_model(str(fitted(tmp_path, text, "--variant", "approximate")))
-    exported = onnx_export.export(model)
+    exported = export.export(model)
     assert exported.output == "prediction_"
     found = predictions_of(exported, feeds(model, tmp_path / "data.csv", "float64"))
     wanted = our_predictions(tmp_path / "model.joblib", tmp_path / "data.csv", tmp_path)

@@ -21,7 +21,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'enrelm[dask]'")
 
-from enrelm_cli.commands import pipeline
+from enrelm_cli.commands.fit import fit
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold import cluster as cluster_module
 from enrelm_cli.fold.cluster import DaskEngine, Part, Shared, dask_engine
@@ -147,7 +147,7 @@ def data_settings(files: Path) -> DataSettings:
 def fitted(files: Path, engine: Engine, variant: str) -> Model:
     where = EngineSettings(engine="dask" if engine.elsewhere else "local")
     method = MethodSettings(landmarks=50, kernel=KernelSettings(tune=False))
-    return pipeline.fit(data_settings(files), SplitSettings(), method, where, variant, engine)[1]
+    return fit(data_settings(files), SplitSettings(), method, where, variant, engine)[1]
 
 
 def predictions(files: Path, model: Model) -> Array:

@@ -73,7 +73,7 @@ def test_a_model_file_keeps_the_kernel_and_reads_without_the_extra(kernel: Kerne
 
 def test_importing_the_package_does_not_import_jax() -> None:
     code = (
-        "import sys, enrelm_cli.commands.pipeline, enrelm_cli.kernels.nngp; "
+        "import sys, enrelm_cli.commands.fit, enrelm_cli.kernels.nngp; "
         "print('jax' in sys.modules or 'tensorflow' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -47,7 +47,7 @@ def test_intervals_of_a_tuned_model_cover_nearly_as_often(tmp_path: Path) -> Non
 
 
 def test_a_level_beyond_what_the_errors_can_say_is_refused(tmp_path: Path) -> None:
-    from enrelm_cli.commands.prediction import load_model
+    from enrelm_cli.commands.saved import load_model
 
     train = write(tmp_path / "train.csv", 40, 1)
     succeed("fit", train, "-t", "y", "--variant", "kernel", "--no-tune", "-o", tmp_path / "m.joblib")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from enrelm_cli.commands.pipeline import train
+from enrelm_cli.commands.steps import train
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, LocalEngine
 from enrelm_cli.inputs.split import Everything, Side, hash_split

@@ -1,22 +1,19 @@
-"""predict and info: what a saved model is for. Kept apart from fitting, so that a batch job starts quickly."""
+"""predict: a table through a saved model. Nothing that fits is imported, so that a batch job starts quickly."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
-from typing import Any
 
 import numpy as np
 
+from enrelm_cli.commands.saved import load_model
 from enrelm_cli.errors import UsageError
 from enrelm_cli.files import atomic_writer
 from enrelm_cli.fold.folds import Engine, Sums
-from enrelm_cli.inputs.encoding import Encoding, PredictInput, Unseen, open_for_predict
-from enrelm_cli.model import artifact
+from enrelm_cli.inputs.encoding import PredictInput, Unseen, open_for_predict
 from enrelm_cli.model.model import Model
-from enrelm_cli.report.reports import Errors, InfoReport, PredictReport
+from enrelm_cli.report.reports import Errors, PredictReport
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.table.output import Layout, format_rows, write_predictions
 from enrelm_cli.table.pieces import check_files
@@ -79,10 +76,6 @@ class PredictBatch:
         )
 
 
-def load_model(path: str) -> Model:
-    return Model.from_document(artifact.load(path))
-
-
 def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     """Stream the table through the model: bounded memory, rows in their order, the file whole or not there."""
     timer = Stopwatch()
@@ -128,46 +121,3 @@ def _errors(sums: Sums, scale: float) -> Errors:
         mae=sums["absolute"] / n * scale,
         r2=1.0 - sums["squares"] / spread if spread > 0 else float("nan"),
     )
-
-
-def info(path: str) -> InfoReport:
-    """What a saved model is."""
-    model = load_model(path)
-    about, facts = model.about, os.stat(path)
-    keep = model.standard.keep
-    return InfoReport(
-        path=path,
-        variant=about["variant"],
-        neurons=model.network.size,
-        target=model.encoding.target,
-        inputs=tuple(model.encoding.inputs[k] for k in keep),
-        columns=_columns(model.encoding),
-        train_error=about["train_error"],
-        validation_error=about["validation_error"],
-        linear_error=about["linear_error"],
-        facts=about["facts"],
-        relevance=tuple((entry["input"], entry["share"]) for entry in about["relevance"]),
-        settings=about["settings"],
-        versions=about["versions"],
-        data=about["data"],
-        # The file itself holds no date: the same command gives the same bytes.
-        written=datetime.fromtimestamp(facts.st_mtime, timezone.utc).isoformat(timespec="seconds"),
-        bytes=facts.st_size,
-        stop=about["stop"],
-        notes=tuple(about["notes"]),
-    )
-
-
-def _columns(encoding: Encoding) -> tuple[tuple[str, str, str], ...]:
-    return tuple((column.name, column.kind.value, _details(column)) for column in encoding.columns)
-
-
-def _details(column: Any) -> str:
-    parts = []
-    if column.levels is not None:
-        parts.append(f"{len(column.levels)} levels: " + ", ".join(column.levels))
-    if column.indicator and column.levels is None:
-        parts.append(f"missing cells are filled with {column.fill:g}")
-    elif column.indicator:
-        parts.append("missing cells are a level of their own")
-    return "; ".join(parts)
