@@ -631,7 +631,7 @@ def _engine(where: EngineSettings, screen: Screen) -> Engine:
 
     progress = Interruptible(screen)
     if where.engine == "dask":
-        from enrelm_cli.fold.cluster import dask_engine
+        from enrelm_cli.fold.connection import dask_engine
 
         return dask_engine(where, progress)
     from enrelm_cli.fold.folds import LocalEngine

@@ -21,7 +21,7 @@ import pytest
 
 from enrelm_cli.commands.fit import fit
 from enrelm_cli.errors import UsageError
-from enrelm_cli.fold.cluster import dask_engine
+from enrelm_cli.fold.connection import dask_engine
 from enrelm_cli.fold.folds import LocalEngine, Silent
 from enrelm_cli.fold.hashing import SAMPLE_ROWS
 from enrelm_cli.inputs import dataset

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -23,9 +24,11 @@ pytest.importorskip("distributed", reason="Dask is not installed: pip install 'e
 
 from enrelm_cli.commands.fit import fit
 from enrelm_cli.errors import DataError, UsageError
-from enrelm_cli.fold import cluster as cluster_module
-from enrelm_cli.fold.cluster import DaskEngine, Part, Shared, dask_engine
+from enrelm_cli.fold import connection
+from enrelm_cli.fold.cluster import DaskEngine
+from enrelm_cli.fold.connection import dask_engine
 from enrelm_cli.fold.folds import Engine, LocalEngine, Progress, Silent, Sums
+from enrelm_cli.fold.tasks import Part, Shared, fingerprint
 from enrelm_cli.inputs import dataset
 from enrelm_cli.inputs.dataset import DataSettings
 from enrelm_cli.inputs.encoding import open_for_predict
@@ -98,7 +101,7 @@ class Cluster:
 def _closed_engines(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A command closes its engine when its process ends; here the process goes on."""
     opened: list[DaskEngine] = []
-    monkeypatch.setattr(cluster_module, "_close_at_exit", opened.append)
+    monkeypatch.setattr(connection, "_close_at_exit", opened.append)
     yield
     for engine in opened:
         engine.close()
@@ -167,11 +170,12 @@ def test_a_cluster_finds_the_model_that_one_process_finds(cluster: Cluster, file
 
 @dataclass
 class Killer:
-    """Progress that kills a worker in the middle of a pass."""
+    """Progress that kills a process in the middle of a pass."""
 
     victim: subprocess.Popen[bytes]
     label: str
     killed_at: int = 0  # rows of the pass that were done
+    finished_at: int = 0
     rows: int = 0
     passes: list[tuple[str, int]] = field(default_factory=list)
 
@@ -186,8 +190,8 @@ class Killer:
             os.kill(self.victim.pid, signal.SIGKILL)
 
     def finish(self) -> None:
-        if self.passes[-1][0] == self.label and self.killed_at:
-            assert self.rows == ROWS
+        if self.passes[-1][0] == self.label:
+            self.finished_at = self.rows
 
 
 def test_losing_a_worker_in_the_middle_of_a_pass_changes_nothing(cluster: Cluster, files: Path) -> None:
@@ -200,7 +204,7 @@ def test_losing_a_worker_in_the_middle_of_a_pass_changes_nothing(cluster: Cluste
             cluster.workers.remove(victim)
             cluster.start_worker()
             cluster.wait_for(2)
-    assert 1_000 < killer.killed_at < ROWS
+    assert 1_000 < killer.killed_at < killer.finished_at == ROWS
     assert victim.returncode == -signal.SIGKILL
     assert_same(files, model, "kernel")
 
@@ -264,25 +268,70 @@ def vanishing(path: Path, pieces: Sequence[Any]) -> Iterator[Any]:
 
 def test_another_file_under_the_same_path_is_refused(files: Path) -> None:
     path = files / "part1.csv"
-    Shared(None, str(path), path.stat().st_size).check()
-    with pytest.raises(DataError, match=r"part1\.csv: [\d,]+ bytes on worker .*, 17 where the command was typed"):
-        Shared(None, str(path), 17).check()
+    Shared(None, str(path), fingerprint(str(path))).check()
+    with pytest.raises(DataError, match=r"part1\.csv: another file \([\d,]+ bytes, \w+ on worker .*, 17 bytes"):
+        Shared(None, str(path), "17 bytes, 0123456789ab").check()
+
+
+@pytest.mark.parametrize("size", [1, 16_384, 1_000_000, 3_000_001])
+def test_one_changed_byte_at_either_end_of_a_file_of_the_same_size_is_another_file(tmp_path: Path, size: int) -> None:
+    content = bytes(k % 251 for k in range(size))
+    found = []
+    for k, changed in enumerate((None, 0, size - 1)):
+        path = tmp_path / f"{k}.csv"
+        copy = bytearray(content)
+        if changed is not None:
+            copy[changed] ^= 1
+        path.write_bytes(copy)
+        found.append(fingerprint(str(path)))
+    assert found[0] not in found[1:]
 
 
 def test_another_version_on_a_worker_is_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "__version__", "99.1")
+    monkeypatch.setattr(connection, "__version__", "99.1")
     with pytest.raises(UsageError, match=r"has enrelm [\d.]+, this machine has enrelm 99\.1") as caught:
         cluster.engine()
     assert caught.value.hint == "install the same everywhere: pip install 'enrelm[dask]==99.1'"
 
 
 def test_an_address_where_nobody_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "_ANSWER", 1)
+    monkeypatch.setattr(connection, "_ANSWER", 1)
     with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 \(waited 1 s\)"):
         dask_engine(EngineSettings(engine="dask", scheduler="tcp://127.0.0.1:9"), Silent())
     for wrong in ("localhost", "http://localhost:8786", "tcp://localhost"):
         with pytest.raises(UsageError, match="not an address"):
             dask_engine(EngineSettings(engine="dask", scheduler=wrong), Silent())
+
+
+@pytest.mark.parametrize(
+    ("address", "said", "hint"),
+    [
+        ("tcp://{}", r"no Dask scheduler answers at tcp://127\.0\.0\.1:\d+ \(waited 1 s\)", "dask scheduler --port"),
+        ("tls://{}", r"Dask cannot connect there \(TLS expects", "distributed.comm.tls.ca-file"),
+    ],
+)
+def test_a_port_that_says_nothing_and_tls_without_certificates_are_one_message(
+    monkeypatch: pytest.MonkeyPatch, address: str, said: str, hint: str
+) -> None:
+    monkeypatch.setattr(connection, "_ANSWER", 1)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        where = address.format(f"127.0.0.1:{mute.getsockname()[1]}")
+        with pytest.raises(UsageError, match=said) as caught:
+            dask_engine(EngineSettings(engine="dask", scheduler=where), Silent())
+    assert hint in (caught.value.hint or "")
+
+
+def test_a_scheduler_that_dies_in_the_middle_of_a_fit_is_one_message(tmp_path: Path, files: Path) -> None:
+    lonely = Cluster(tmp_path)
+    try:
+        lonely.start_scheduler()
+        lonely.start_worker()
+        lonely.wait_for(1)
+        assert lonely.scheduler is not None
+        with pytest.raises(UsageError, match=r"the connection to the scheduler at tcp://.* was lost"):
+            fitted(files, lonely.engine(Killer(lonely.scheduler, "Gram matrix")), "kernel")
+    finally:
+        lonely.stop()
 
 
 def test_stdin_is_refused(cluster: Cluster) -> None:
