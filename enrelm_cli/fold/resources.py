@@ -8,8 +8,6 @@ from pathlib import Path
 
 from enrelm_cli.errors import UsageError
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-
 
 def available_memory() -> int:
     """Bytes that can be used without swapping: the kernel's estimate, bounded by a container's limit."""
@@ -42,12 +40,12 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def parse_bytes(text: str) -> int:
-    """'2G' -> 2,000,000,000."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", text, re.IGNORECASE)
-    if not match:
-        raise UsageError(f"--memory '{text}' is not a size", "write it as 500M, 2G or 16G")
-    return int(float(match[1]) * _UNITS[match[2].lower()])
+def parse_bytes(text: str, given: str = "--memory ") -> int:
+    """'2G' -> 2,000,000,000 and '2GiB' -> 2,147,483,648, in options and in variables alike."""
+    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*([kmgt]?)(i?)b?\s*", text, re.IGNORECASE | re.ASCII)
+    if not match or (match[3] and not match[2]):
+        raise UsageError(f"{given}{text[:40]!r} is not a size", f"write it like {given}500M, {given}2G or {given}16GiB")
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgt".index(match[2].lower() or " "))
 
 
 def human_bytes(count: float) -> str:

@@ -35,6 +35,9 @@ from joblib.numpy_pickle import NumpyArrayWrapper
 
 from enrelm_cli.errors import Exit, ModelFileError, UsageError
 from enrelm_cli.model import artifact
+from enrelm_cli.model.document import checksums
+from enrelm_cli.model.problems import Problem
+from enrelm_cli.model.reader import Reader
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Watching: an audit hook cannot be removed, so one is installed and listens only while a file is being loaded.
@@ -391,8 +394,8 @@ def write_whole(path: Path, **changes: Any) -> Path:
     document = changes.pop("document", {"x": 1})
     whole = {"format": "enrelm-model", "format_version": 1, "checksums": None, "document": document}
     try:
-        whole["checksums"] = artifact._checksums(document)
-    except (artifact._Problem, TypeError):  # not plain data: no checksum of ours exists
+        whole["checksums"] = checksums(document)
+    except (Problem, TypeError):  # not plain data: no checksum of ours exists
         whole["checksums"] = {"document": "0" * 64, "arrays": {}}
     whole |= changes
     joblib.dump(whole, path, protocol=4)
@@ -744,7 +747,26 @@ def test_a_long_text_repeated_by_short_references_counts_every_time(tmp_path: Pa
     text = b"X" + struct.pack("<I", 1 << 20) + b"x" * (1 << 20) + b"\x94"
     path.write_bytes(stream(b"](" + text + b"h\x00" * 1_000_000 + b"e."))
     with at_most(megabytes=80, seconds=20):
-        assert "more memory than the limit" in refusal(path, limit=1 << 28).problem
+        assert "repeats its texts more often" in refusal(path).problem
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ([np.zeros(0) for _ in range(5_000)], "arrays without a checksum"),  # their paths would be 2.5 GB of text
+        (list(range(150_000)), "do not match their checksum"),  # and these 79 GB, one after the other
+    ],
+    ids=["arrays", "numbers"],
+)
+def test_a_long_key_over_many_values_takes_no_more_work_than_the_file_holds(
+    tmp_path: Path, held: list[Any], said: str
+) -> None:
+    path = tmp_path / "m.joblib"
+    sums = {"document": "0" * 64, "arrays": {}}
+    whole = {"format": "enrelm-model", "format_version": 1, "checksums": sums, "document": {"x" * (1 << 19): held}}
+    joblib.dump(whole, path, protocol=4)
+    with at_most(megabytes=30, seconds=10):
+        assert said in refusal(path).problem
 
 
 def test_many_small_objects_count_as_the_memory_they_take(tmp_path: Path) -> None:
@@ -773,7 +795,7 @@ def test_the_limit_comes_from_the_environment(model: Path, monkeypatch: pytest.M
             artifact.load(str(model))
         else:
             assert "limit" in refusal(model).problem
-    for text in ("lots", "-1", "1.5G", "GiB", "9" * 30):
+    for text in ("lots", "-1", "1.5iB", "GiB", "9" * 30):
         monkeypatch.setenv("ENRELM_MODEL_LIMIT", text)
         with pytest.raises(UsageError, match="ENRELM_MODEL_LIMIT"):
             artifact.load(str(model))
@@ -839,14 +861,14 @@ def test_blocks_overwritten_or_moved_are_refused(model: Path) -> None:
 
 def test_a_file_that_shrinks_while_it_is_read_is_refused(model: Path) -> None:
     content = model.read_bytes()
-    with pytest.raises(artifact._Problem, match="shorter"):
+    with pytest.raises(Problem, match="shorter"):
         artifact._read_document(io.BytesIO(content[:-40]), len(content), None)
 
 
 _OPERANDS = {0x95: 8, 0x68: 1, 0x6A: 4, 0x4B: 1, 0x4D: 2, 0x4A: 4, 0x47: 8, 0x8A: 1, 0x8C: 1, 0x58: 4}
 _NAMES = [("joblib.numpy_pickle", "NumpyArrayWrapper"), ("numpy", "ndarray"), ("numpy", "dtype"), ("os", "system")]
 _STEPS = st.one_of(
-    st.sampled_from(sorted(artifact._Reader._steps)).map(lambda code: bytes([code]) + bytes(_OPERANDS.get(code, 0))),
+    st.sampled_from(sorted(Reader._steps)).map(lambda code: bytes([code]) + bytes(_OPERANDS.get(code, 0))),
     st.sampled_from(_NAMES).map(lambda pair: _op_text(pair[0]) + _op_text(pair[1]) + b"\x93\x94"),
     st.sampled_from(["shape", "order", "C", "f8", "<", "format", "document", "enrelm-model"]).map(_op_text),
     st.binary(max_size=4),
