@@ -29,7 +29,7 @@ STATIONS = {
     "table": "files → typed batches; predictions → files",
     "fold": "the only loop over rows, its engines, the content hash",
 }
-BASE = ("__init__", "__main__", "errors", "files", "settings", "stopwatch", "types")
+BASE = ("__init__", "__main__", "errors", "fields", "files", "settings", "sizes", "stopwatch", "types")
 BASE_CAPTION = "types, errors, settings, files: imported from everywhere"
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))

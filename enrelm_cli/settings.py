@@ -1,157 +1,340 @@
-"""What the user asked for, checked once. The library sees these, never command-line options."""
+"""What the user asked for, checked once. The library sees these, never command-line options.
+
+Each field says its default, range and help text; the command line makes its options of them (fields.py tells how).
+"""
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Literal
 
-from enrelm_cli.errors import UsageError
+from enrelm_cli.errors import DataError, UsageError
+from enrelm_cli.fields import (
+    DATA,
+    KERNEL,
+    MAX_THREADS,
+    METHOD,
+    RUNNING,
+    Settings,
+    argument,
+    choice,
+    columns,
+    flag,
+    options,
+    real,
+    size,
+    text,
+    texts,
+    whole,
+)
 
 VARIANTS = ("approximate", "incremental", "kernel")
 ACTIVATIONS = ("erf", "tanh", "arctan", "algebraic")
 SELECTIONS = ("best", "knee", "smallest")
 ALL_ROWS = -1
+DEFAULT_NULLS = ("", "NA", "NaN", "null", "?")
+
+_DELIMITER_WORDS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
 Selection = Literal["best", "knee", "smallest"]
 
 
-def _check(good: bool, problem: str, hint: str) -> None:
+def _check(good: bool, problem: str, hint: str | None = None) -> None:
     if not good:
         raise UsageError(problem, hint)
 
 
-def _one_of(value: str, known: tuple[str, ...], option: str) -> None:
-    _check(
-        value in known, f"{option} '{value}' is not one of {', '.join(known)}", f"the default is {option} {known[0]}"
+# ------------------------------------------------------------------------------------------------------------ tables
+
+
+@dataclass(frozen=True)
+class ReadOptions(Settings):
+    """How the text of a table is to be understood, and in what portions it is read."""
+
+    delimiter: str | None = text(  # None: by extension, else by header line
+        None, "Cell separator; tab for a tab. Default: by file name and header.", DATA, "CHAR"
+    )
+    decimal: str = text(".", "Decimal mark of numbers.", DATA, "MARK")
+    encoding: str = text("utf-8", "Text encoding of CSV files.", DATA, "NAME")
+    nulls: tuple[str, ...] = texts(
+        "A cell with this text is missing (repeatable; replaces NA, NaN, null and ?).",
+        DATA,
+        "TEXT",
+        DEFAULT_NULLS,
+        flags=("--null",),
+    )
+    block_bytes: int = 16 << 20  # about this much text is parsed at once
+    batch_rows: int = 16_384  # a batch has at most this many rows: so many a fold's partial meets at once
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if "" not in self.nulls:
+            # An empty cell is missing whatever else is: it is no number, and no name for a level.
+            object.__setattr__(self, "nulls", ("", *self.nulls))
+        delimiter = self.delimiter
+        if delimiter is not None:
+            delimiter = _DELIMITER_WORDS.get(delimiter.lower(), delimiter)
+            object.__setattr__(self, "delimiter", delimiter)
+            _check(
+                len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n',
+                f"--delimiter {self.delimiter!r}: a delimiter is one character",
+                "for a tab type --delimiter tab",
+            )
+        _check(self.decimal in (".", ","), f"--decimal {self.decimal!r}: the decimal mark is . or ,")
+        _check(
+            self.decimal != delimiter,
+            f"{delimiter!r} cannot be both delimiter and decimal mark",
+            "type --delimiter ';' --decimal ,",
+        )
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise UsageError(
+                f"--encoding {self.encoding}: no such encoding", "for example utf-8, latin-1, cp1252 or utf-16"
+            ) from None
+
+    @property
+    def is_utf8(self) -> bool:
+        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig", "ascii")
+
+
+@dataclass(frozen=True)
+class Roles(Settings):
+    """What the user said about the columns."""
+
+    target: str | None = text(
+        None, "The column to predict (required).", DATA, "COL", flags=("--target", "-t"), completion="columns"
+    )
+    inputs: tuple[str, ...] = columns("Use only this column as input (repeatable).")  # empty: all without another role
+    numeric: tuple[str, ...] = columns("Insist that this column is numbers (repeatable).")
+    categorical: tuple[str, ...] = columns("Treat this column as categories, also when it is numbers (repeatable).")
+    drop: tuple[str, ...] = columns("Leave this column out (repeatable).")
+    keep: tuple[str, ...] = ()  # identifiers, handed through
+
+    def used(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The input columns among `names`, sorted: the order of the columns in a file means nothing."""
+        apart = {self.target, *self.drop, *self.keep}
+        return tuple(sorted({name for name in (self.inputs or names) if name not in apart}))
+
+    def read(self, names: Sequence[str]) -> list[str]:
+        """All columns that have to be read, sorted."""
+        target = () if self.target is None else (self.target,)
+        return sorted({*self.used(names), *self.keep, *target})
+
+    def check(self, names: Sequence[str], label: str) -> None:
+        """Every column that was named exists, and no two roles contradict each other."""
+        flags = {name: option.flag for name, option in options(Roles).items()} | {"keep": "--id"}
+        named = {role: self._named(role) for role in flags}
+        for role in flags:
+            for name in named[role]:
+                if name not in names:
+                    raise DataError(f"{label}: there is no column {name!r} ({flags[role]})", close_names(name, names))
+        for first, second in (
+            ("numeric", "categorical"),
+            ("inputs", "drop"),
+            ("target", "drop"),
+            ("target", "inputs"),
+            ("target", "categorical"),
+        ):
+            clash = {*named[first]} & {*named[second]}
+            if clash:
+                raise UsageError(f"column {min(clash)!r} is named in both {flags[first]} and {flags[second]}")
+
+    def _named(self, role: str) -> tuple[str, ...]:
+        value = getattr(self, role)
+        if role == "target":
+            return () if value is None else (value,)
+        return tuple(value)
+
+
+def close_names(name: str, names: Sequence[str]) -> str:
+    """A hint for a name that is not among the names."""
+    lower = {other.lower(): other for other in names}
+    close = [lower[match] for match in get_close_matches(name.lower(), lower, n=3)]
+    if close:
+        return "did you mean " + " or ".join(repr(other) for other in close) + "?"
+    return f"its columns are {listed(names)}"
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+@dataclass(frozen=True)
+class DataSettings(Settings):
+    """Which files, read how, and what their columns are."""
+
+    sources: tuple[str, ...] = argument(
+        "data", "CSV, TSV, .csv.gz or Parquet files, quoted globs, or - for stdin.", "DATA...", repeatable=True
+    )
+    roles: Roles = field(default_factory=Roles)
+    read: ReadOptions = field(default_factory=ReadOptions)
+    missing: str = choice(
+        "fill",
+        ("fill", "drop", "error"),
+        "Missing input cells: fill them, drop their rows, or error.",
+        DATA,
+        metavar="HOW",
     )
 
 
 @dataclass(frozen=True)
-class SplitSettings:
+class SplitSettings(Settings):
     """Which rows choose the number of neurons."""
 
-    kind: str = "hash"
-    validation_size: float = 0.25
-    seed: int = 1234
+    kind: str = choice(
+        "hash",
+        ("hash", "shuffle"),
+        "Rows are split by a hash of their inputs, or by shuffle: the paper's permutation.",
+        DATA,
+        metavar="HOW",
+        flags=("--split",),
+    )
+    validation_size: float = real(0.25, "Share of rows that choose the number of neurons.", DATA, above=0.0, below=1.0)
+    seed: int = whole(1234, "Seed of the split.", DATA, at_most=2**32 - 1)
 
-    def __post_init__(self) -> None:
-        _one_of(self.kind, ("hash", "shuffle"), "--split")
-        _check(
-            0.0 < self.validation_size < 1.0,
-            f"--validation-size {self.validation_size} must lie between 0 and 1",
-            "the default, --validation-size 0.25, keeps a quarter of the rows",
-        )
-        _check(0 <= self.seed < 2**32, f"--seed {self.seed} must lie between 0 and 4294967295", "try --seed 1234")
+
+# ----------------------------------------------------------------------------------------------------------- methods
 
 
 @dataclass(frozen=True)
-class KernelSettings:
+class KernelSettings(Settings):
     """The kernel's parameters; None leaves them to the tuning (kernel variant) or to the paper's (the others)."""
 
-    weight_variance: float | None = None
-    bias_variance: float | None = None
-    depth: int | None = None
-    activation: str = "erf"
-    backend: str = "closed-form"
-    tune: bool = True
-    tune_rows: int = 4000
-    tune_steps: int = 800
-
-    def __post_init__(self) -> None:
-        _one_of(self.activation, ACTIVATIONS, "--activation")
-        _one_of(self.backend, ("closed-form", "neural-tangents"), "--kernel-backend")
-        _check(
-            self.weight_variance is None or 0.0 < self.weight_variance < float("inf"),
-            f"--weight-variance {self.weight_variance} must be above 0",
-            "the paper's is --weight-variance 1",
-        )
-        _check(
-            self.bias_variance is None or 0.0 <= self.bias_variance < float("inf"),
-            f"--bias-variance {self.bias_variance} must not be below 0",
-            "the paper's is --bias-variance 0",
-        )
-        _check(
-            self.depth is None or 1 <= self.depth <= 20,
-            f"--depth {self.depth} must lie between 1 and 20",
-            "the paper's is --depth 1",
-        )
-        _check(self.tune_rows >= 20, f"--tune-rows {self.tune_rows} is too few", "give at least --tune-rows 20")
-        _check(self.tune_steps >= 0, f"--tune-steps {self.tune_steps} must not be below 0", "--no-tune does no tuning")
+    weight_variance: float | None = real(
+        None,
+        "Variance of hidden weights (paper: 1). Default: tuned for kernel.",
+        KERNEL,
+        above=0.0,
+        hint="the paper's is --weight-variance 1",
+    )
+    bias_variance: float | None = real(
+        None,
+        "Variance of hidden biases (paper: 0). Default: tuned for kernel.",
+        KERNEL,
+        at_least=0.0,
+        hint="the paper's is --bias-variance 0",
+    )
+    depth: int | None = whole(
+        None,
+        "Hidden layers of the kernel (paper: 1). Default: tuned for kernel.",
+        KERNEL,
+        at_least=1,
+        at_most=20,
+        hint="the paper's is --depth 1",
+    )
+    activation: str = choice("erf", ACTIVATIONS, "erf; tanh and arctan need the extra nngp.", KERNEL)
+    backend: str = choice(
+        "closed-form",
+        ("closed-form", "neural-tangents"),
+        "What computes the kernel: closed-form, or neural-tangents (extra nngp).",
+        KERNEL,
+        flags=("--kernel-backend",),
+    )
+    tune: bool = flag(True, "Tune the kernel variant's kernel on the training rows.", KERNEL)
+    tune_rows: int = whole(4000, "Most rows that tuning looks at.", KERNEL, at_least=20)
+    tune_steps: int = whole(800, "Budget of tuning, in evaluations.", KERNEL, hint="--no-tune does no tuning")
 
 
 @dataclass(frozen=True)
-class MethodSettings:
+class MethodSettings(Settings):
     """How the network is found."""
 
-    neurons: int | None = None
-    select: str | None = None  # None: best, but all neurons of the kernel variant unless fewer are clearly better
-    max_neurons: int | None = None
-    landmarks: int | None = None  # None: auto; ALL_ROWS: every row
-    epsilon: float | None = None
-    tolerance: float = 1e-5
-    max_steps: int = 100_000
-    refit: bool = True
+    neurons: int | None = whole(
+        None,
+        "Use this many neurons instead of choosing.",
+        METHOD,
+        at_least=1,
+        flags=("--neurons", "-n"),
+        only=("fit",),
+    )
+    select: str | None = choice(  # None: best, but all neurons of the kernel variant unless fewer are clearly better
+        None,
+        SELECTIONS,
+        "best: lowest error; knee: greatest curvature; smallest: fewest neurons within 1 % of the best. "
+        "Default: best; of kernel all neurons, unless fewer are clearly better.",
+        METHOD,
+        metavar="HOW",
+        only=("fit", "compare"),
+    )
+    max_neurons: int | None = whole(
+        None,
+        "Largest network. Default: min(50 inputs, half of the rows).",
+        METHOD,
+        at_least=1,
+        hint="leave it out for min(50 inputs, half of the rows)",
+    )
+    landmarks: int | None = whole(
+        None,
+        "Rows that stand for all in the kernel: auto, all, or a number.",
+        METHOD,
+        at_least=2,
+        words={"auto": None, "all": ALL_ROWS},
+        metavar="M",
+        hint="write --landmarks auto, all, or a number such as 1000",
+    )
+    epsilon: float | None = real(
+        None,
+        "Step of the incremental variant. Default: 1/sqrt(rows).",
+        METHOD,
+        above=0.0,
+        at_most=1.0,
+        hint="leave it out for the paper's 1/sqrt(rows)",
+    )
+    tolerance: float = real(1e-5, "The incremental variant stops below this improvement a step.", METHOD, at_least=0.0)
+    max_steps: int = whole(100_000, "Most steps of the incremental variant.", METHOD, at_least=1)
+    refit: bool = flag(True, "Fit once more to all rows at the chosen size.", METHOD, only=("fit",))
     kernel: KernelSettings = field(default_factory=KernelSettings)
 
     def __post_init__(self) -> None:
-        if self.select is not None:
-            _one_of(self.select, SELECTIONS, "--select")
-        _check(
-            self.neurons is None or self.neurons >= 1, f"--neurons {self.neurons} must be at least 1", "leave it out"
-        )
+        super().__post_init__()
         _check(
             self.neurons is None or self.select is None,
             "--neurons and --select both say how many neurons",
             "leave one of them out",
         )
-        _check(
-            self.max_neurons is None or self.max_neurons >= 1,
-            f"--max-neurons {self.max_neurons} must be at least 1",
-            "leave it out for min(50 inputs, half of the rows)",
-        )
-        _check(
-            self.landmarks is None or self.landmarks == ALL_ROWS or self.landmarks >= 2,
-            f"--landmarks {self.landmarks} must be at least 2",
-            "write --landmarks auto, all, or a number such as 1000",
-        )
-        _check(
-            self.epsilon is None or 0.0 < self.epsilon <= 1.0,
-            f"--epsilon {self.epsilon} must lie above 0 and at most at 1",
-            "leave it out for the paper's 1/sqrt(rows)",
-        )
-        _check(self.tolerance >= 0.0, f"--tolerance {self.tolerance} must not be below 0", "the paper's is 1e-5")
-        _check(self.max_steps >= 1, f"--max-steps {self.max_steps} must be at least 1", "the default is 100000")
 
 
 @dataclass(frozen=True)
-class ElmSettings:
+class ElmSettings(Settings):
     """The random ELM that the others are compared with."""
 
-    realizations: int = 20
-    weight_std: float | None = None  # None: the paper's 1/sqrt(d)
+    realizations: int = whole(20, "Random ELMs to average.", METHOD, at_least=1)
+    weight_std: float | None = real(  # None: the paper's 1/sqrt(d)
+        None,
+        "Spread of the ELM's weights. Default: 1/sqrt(inputs).",
+        METHOD,
+        above=0.0,
+        flags=("--elm-weight-std",),
+        hint="leave it out for the paper's 1/sqrt(inputs)",
+    )
     seed: int = 1234
 
-    def __post_init__(self) -> None:
-        _check(self.realizations >= 1, f"--realizations {self.realizations} must be at least 1", "the paper takes 20")
-        _check(
-            self.weight_std is None or 0.0 < self.weight_std < float("inf"),
-            f"--elm-weight-std {self.weight_std} must be above 0",
-            "leave it out for the paper's 1/sqrt(inputs)",
-        )
+
+# ----------------------------------------------------------------------------------------------------------- running
 
 
 @dataclass(frozen=True)
-class EngineSettings:
+class EngineSettings(Settings):
     """Where the fold runs."""
 
-    engine: str = "local"
-    threads: int = 0
-    memory: int | None = None  # bytes; None: what is free
-    scheduler: str | None = None
+    engine: str = choice(
+        "local", ("local", "dask"), "local: threads of this process; dask: a cluster (extra dask).", RUNNING
+    )
+    threads: int = whole(0, "Threads of this process; 0 for every core.", RUNNING, at_most=MAX_THREADS)
+    memory: int | None = size(  # bytes; None: what is free
+        None,
+        "Stay below this, e.g. 2G: larger tables are read from disk in each pass. Default: half of what is free.",
+        RUNNING,
+    )
+    scheduler: str | None = text(None, "A Dask scheduler, e.g. tcp://host:8786.", RUNNING, "ADDRESS")
 
     def __post_init__(self) -> None:
-        _one_of(self.engine, ("local", "dask"), "--engine")
-        _check(self.threads >= 0, f"--threads {self.threads} must not be below 0", "0 takes every core")
+        super().__post_init__()
         _check(
             self.scheduler is None or self.engine == "dask",
             "--scheduler needs --engine dask",

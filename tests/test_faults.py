@@ -348,7 +348,7 @@ def test_a_table_that_shrinks_before_the_last_pass_is_an_error(tmp_path: Path, f
     code = (
         "import os, sys\n"
         "from enrelm_cli.inputs import dataset\n"
-        "from enrelm_cli.cli.app import main\n"
+        "from enrelm_cli.__main__ import main\n"
         "whole = dataset.encode\n"
         "def shrink(*a, **k):\n"
         f"    os.truncate({str(data)!r}, {size // 2})\n"

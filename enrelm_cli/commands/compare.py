@@ -25,7 +25,7 @@ from enrelm_cli.commands.steps import (
 )
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.inputs.dataset import DataSettings, Encoded, encode, open_dataset
+from enrelm_cli.inputs.dataset import Encoded, encode, open_dataset
 from enrelm_cli.inputs.split import CountSides, Side
 from enrelm_cli.inputs.training import Training, training
 from enrelm_cli.judge import baselines, peers
@@ -33,7 +33,7 @@ from enrelm_cli.judge.baselines import RandomElm
 from enrelm_cli.model.network import ErrorRows, Network, relative_errors
 from enrelm_cli.phase_one.phase_one import PhaseOne
 from enrelm_cli.report.reports import CompareReport, CompareRow, Curve, ElmBand
-from enrelm_cli.settings import VARIANTS, ElmSettings, EngineSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import VARIANTS, DataSettings, ElmSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.types import Array
 

@@ -16,13 +16,13 @@ from enrelm_cli.commands.steps import (
     paper_limit,
 )
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.inputs.dataset import DataSettings, encode, open_dataset
+from enrelm_cli.inputs.dataset import encode, open_dataset
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.training import training
 from enrelm_cli.judge import baselines
 from enrelm_cli.phase_one.phase_one import PhaseOne
 from enrelm_cli.report.reports import CurveReport
-from enrelm_cli.settings import ElmSettings, EngineSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import DataSettings, ElmSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
 
 if TYPE_CHECKING:

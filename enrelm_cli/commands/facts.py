@@ -12,11 +12,11 @@ from enrelm_cli import __version__
 from enrelm_cli.commands.steps import (
     Fitted,
 )
-from enrelm_cli.inputs.dataset import Dataset, DataSettings, Encoded
+from enrelm_cli.inputs.dataset import Dataset, Encoded
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.phase_one.phase_one import PhaseOne
 from enrelm_cli.report.reports import DataFacts, FitReport
-from enrelm_cli.settings import EngineSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
 
 if TYPE_CHECKING:
     from enrelm_cli.phase_one.tuning import Tuning

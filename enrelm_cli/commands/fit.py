@@ -27,7 +27,7 @@ from enrelm_cli.commands.steps import (
     train,
 )
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.inputs.dataset import DataSettings, encode, open_dataset
+from enrelm_cli.inputs.dataset import encode, open_dataset
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.training import Training, training
@@ -37,7 +37,7 @@ from enrelm_cli.model.model import Model, order_statistics
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import PhaseOne
 from enrelm_cli.report.reports import Candidate, FitReport
-from enrelm_cli.settings import VARIANTS, EngineSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import VARIANTS, DataSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.types import Array
 from enrelm_cli.variants import kernel as kernel_variant

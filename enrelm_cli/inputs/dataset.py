@@ -14,28 +14,19 @@ from numpy.typing import NDArray
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, Engine
-from enrelm_cli.fold.resources import available_memory, human_bytes
+from enrelm_cli.fold.resources import available_memory
 from enrelm_cli.inputs.encoding import Encoding, build_encoding
 from enrelm_cli.inputs.split import RowSplit, Side, Split, hash_split, paper_split
 from enrelm_cli.inputs.survey import Survey, survey
 from enrelm_cli.inputs.training import Rows, cut, even_sample, piece_rows
-from enrelm_cli.settings import EngineSettings, SplitSettings
+from enrelm_cli.settings import DataSettings, EngineSettings, SplitSettings
+from enrelm_cli.sizes import human_bytes
 from enrelm_cli.table.pieces import check_files
-from enrelm_cli.table.table import Piece, ReadOptions, Roles, Table, load, open_table
+from enrelm_cli.table.table import Piece, Table, load, open_table, require_target
 from enrelm_cli.types import Keys
 
 # Parsed columns and encoded rows of a CSV file take about this many times its size.
 _EXPANSION = 4
-
-
-@dataclass(frozen=True)
-class DataSettings:
-    """Which files, read how, and what their columns are."""
-
-    sources: tuple[str, ...]
-    roles: Roles
-    read: ReadOptions
-    missing: str = "fill"
 
 
 @dataclass(frozen=True)
@@ -52,6 +43,8 @@ class Dataset:
 
 def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) -> Dataset:
     """Read and survey: one pass over the files, two where the table is larger than the memory allowed."""
+    if settings.roles.target is None:
+        require_target(settings.sources, settings.read)
     if engine.elsewhere:
         check_files(settings.sources)
     table = open_table(settings.sources, settings.read, settings.roles)

@@ -20,10 +20,10 @@ import struct
 from typing import Any, BinaryIO
 
 from enrelm_cli.errors import ModelFileError, UsageError
-from enrelm_cli.fold.resources import parse_bytes
 from enrelm_cli.model.document import canonical, checksums, fresh, is_text, verify
 from enrelm_cli.model.problems import AGAIN, GIVE_MODEL, Problem, damaged, reason, shown
 from enrelm_cli.model.reader import LIMIT_VARIABLE, Reader
+from enrelm_cli.sizes import parse_size
 
 FORMAT = "enrelm-model"
 FORMAT_VERSION = 1
@@ -94,7 +94,12 @@ def load(path: str, limit: int | None = None) -> dict[str, Any]:
 
 def _limit_from_environment() -> int:
     text = os.environ.get(LIMIT_VARIABLE, "").strip()
-    return parse_bytes(text, f"{LIMIT_VARIABLE}=") if text else DEFAULT_LIMIT
+    if not text:
+        return DEFAULT_LIMIT
+    try:
+        return parse_size(text)
+    except ValueError as problem:
+        raise UsageError(f"{LIMIT_VARIABLE}={shown(text)} {problem}", f"write it like {LIMIT_VARIABLE}=8GiB") from None
 
 
 def _open_regular(path: str) -> BinaryIO:

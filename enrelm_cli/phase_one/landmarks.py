@@ -12,7 +12,8 @@ import numpy as np
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk
-from enrelm_cli.fold.resources import available_memory, human_bytes
+from enrelm_cli.fold.resources import available_memory
+from enrelm_cli.sizes import human_bytes
 from enrelm_cli.types import Array, Keys
 
 # Below this many distinct rows the whole eigenproblem costs less than a second (2,000: 0.7 s on two cores).

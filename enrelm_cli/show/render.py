@@ -13,7 +13,7 @@ import math
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from enrelm_cli.report import words
 from enrelm_cli.show.screen import GLUE, Face, ProgressBar, Screen, error, log, note, warn
@@ -40,14 +40,12 @@ __all__ = [
     "write_json",
 ]
 
-Format = Literal["table", "json", "csv", "markdown"]
-
 # Below this many cells a bar says nothing; above, it only takes room.
 _BAR_LEAST, _BAR_MOST = 6, 24
 _NARROW = 50
 
 
-def render(report: Report, format: Format, screen: Screen) -> None:
+def render(report: Report, format: str, screen: Screen) -> None:
     """One report to stdout."""
     from enrelm_cli.report.views import view
 
@@ -61,7 +59,7 @@ def render(report: Report, format: Format, screen: Screen) -> None:
         _draw(screen, _with_plot(report, screen, view(report)))
 
 
-def render_many(reports: Sequence[CompareReport], format: Format, screen: Screen) -> None:
+def render_many(reports: Sequence[CompareReport], format: str, screen: Screen) -> None:
     """Several comparisons: one table for each, and a summary of ranks."""
     from enrelm_cli.report.views import compare_view, ranks_view, standings
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import codecs
 import glob
 import io
 import os
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import SentOnce
+from enrelm_cli.settings import ReadOptions
 from enrelm_cli.table.csv_pieces import (
     Block,
     Readable,
@@ -33,54 +33,11 @@ from enrelm_cli.table.csv_pieces import (
     split_cells,
 )
 
-DEFAULT_NULLS = ("", "NA", "NaN", "null", "?")
 _DELIMITERS = (",", ";", "\t", "|")
-_DELIMITER_WORDS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _BOM = b"\xef\xbb\xbf"
 _HEADER_STEP = 1 << 16
 _LONGEST_HEADER = 1 << 24
 _SPOOL_MEMORY = 256 << 20
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How the text of a table is to be understood, and in what portions it is read."""
-
-    delimiter: str | None = None  # None: by extension, else by header line
-    decimal: str = "."
-    encoding: str = "utf-8"
-    nulls: tuple[str, ...] = DEFAULT_NULLS
-    block_bytes: int = 16 << 20  # about this much text is parsed at once
-    batch_rows: int = 16_384  # a batch has at most this many rows: so many a fold's partial meets at once
-
-    def __post_init__(self) -> None:
-        if "" not in self.nulls:
-            # An empty cell is missing whatever else is: it is no number, and no name for a level.
-            object.__setattr__(self, "nulls", ("", *self.nulls))
-        delimiter = self.delimiter
-        if delimiter is not None:
-            delimiter = _DELIMITER_WORDS.get(delimiter.lower(), delimiter)
-            object.__setattr__(self, "delimiter", delimiter)
-            if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-                raise UsageError(
-                    f"--delimiter {self.delimiter!r}: a delimiter is one character", "for a tab type --delimiter tab"
-                )
-        if self.decimal not in (".", ","):
-            raise UsageError(f"--decimal {self.decimal!r}: the decimal mark is . or ,")
-        if self.decimal == delimiter:
-            raise UsageError(
-                f"{delimiter!r} cannot be both delimiter and decimal mark", "type --delimiter ';' --decimal ,"
-            )
-        try:
-            codecs.lookup(self.encoding)
-        except LookupError:
-            raise UsageError(
-                f"--encoding {self.encoding}: no such encoding", "for example utf-8, latin-1, cp1252 or utf-16"
-            ) from None
-
-    @property
-    def is_utf8(self) -> bool:
-        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig", "ascii")
 
 
 # ------------------------------------------------------------------------------------------------ where bytes are

@@ -10,11 +10,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Engine
+from enrelm_cli.settings import ReadOptions, Roles, close_names, listed
 from enrelm_cli.table import cells
 from enrelm_cli.table.csv_pieces import Block
 from enrelm_cli.table.parsing import (
@@ -42,7 +42,7 @@ from enrelm_cli.table.pieces import (
     Piece,
     header_bytes,
 )
-from enrelm_cli.table.sources import CsvSource, ParquetSource, ReadOptions, Source, open_sources
+from enrelm_cli.table.sources import CsvSource, ParquetSource, Source, open_sources
 
 __all__ = [
     "Batch",
@@ -63,66 +63,6 @@ __all__ = [
 _GUESS_BYTES = 1 << 18
 # Several blocks are under way at once at predict, each with its text, its columns and its output.
 _STREAM_BYTES = 4 << 20
-
-
-@dataclass(frozen=True)
-class Roles:
-    """What the user said about the columns."""
-
-    target: str | None = None
-    inputs: tuple[str, ...] = ()  # empty: every column that has no other role
-    numeric: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()  # identifiers, handed through
-
-    def used(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The input columns among `names`, sorted: the order of the columns in a file means nothing."""
-        apart = {self.target, *self.drop, *self.keep}
-        return tuple(sorted({name for name in (self.inputs or names) if name not in apart}))
-
-    def read(self, names: Sequence[str]) -> list[str]:
-        """All columns that have to be read, sorted."""
-        target = () if self.target is None else (self.target,)
-        return sorted({*self.used(names), *self.keep, *target})
-
-    def check(self, names: Sequence[str], label: str) -> None:
-        """Every column that was named exists, and no two roles contradict each other."""
-        target = () if self.target is None else (self.target,)
-        for flag, named in (
-            ("--target", target),
-            ("--inputs", self.inputs),
-            ("--numeric", self.numeric),
-            ("--categorical", self.categorical),
-            ("--drop", self.drop),
-            ("--id", self.keep),
-        ):
-            for name in named:
-                if name not in names:
-                    raise DataError(f"{label}: there is no column {name!r} ({flag})", close_names(name, names))
-        for first, second, clash in (
-            ("--numeric", "--categorical", {*self.numeric} & {*self.categorical}),
-            ("--inputs", "--drop", {*self.inputs} & {*self.drop}),
-            ("--target", "--drop", {*target} & {*self.drop}),
-            ("--target", "--inputs", {*target} & {*self.inputs}),
-            ("--target", "--categorical", {*target} & {*self.categorical}),
-        ):
-            if clash:
-                raise UsageError(f"column {min(clash)!r} is named in both {first} and {second}")
-
-
-def close_names(name: str, names: Sequence[str]) -> str:
-    """A hint for a name that is not among the names."""
-    lower = {other.lower(): other for other in names}
-    close = [lower[match] for match in get_close_matches(name.lower(), lower, n=3)]
-    if close:
-        return "did you mean " + " or ".join(repr(other) for other in close) + "?"
-    return f"its columns are {listed(names)}"
-
-
-def listed(names: Sequence[str], most: int = 20) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
 @dataclass(frozen=True)

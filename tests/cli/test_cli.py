@@ -265,8 +265,8 @@ def test_the_same_command_twice_gives_the_same_bytes(sample_data: Path, tmp_path
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--validation-size", "2"), "between 0 and 1"),
-        (("--landmarks", "many"), "auto, all or a number"),
+        (("--validation-size", "2"), "above 0 and below 1"),
+        (("--landmarks", "many"), "auto, all or a whole number"),
         (("--depth", "0"), "--depth"),
         (("--memory", "lots"), "500M, 2G"),
         (("--neurons", "0"), "at least 1"),
@@ -300,7 +300,7 @@ def test_without_a_target_the_columns_are_named(command: str, tmp_path: Path) ->
 def test_help_imports_no_numerical_library() -> None:
     code = (
         "import sys; sys.argv = ['enrelm', 'fit', '--help']\n"
-        "from enrelm_cli.cli.app import main\n"
+        "from enrelm_cli.__main__ import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "print(sorted({'numpy', 'scipy', 'pyarrow', 'joblib'} & set(sys.modules)), file=sys.stderr)"
@@ -326,7 +326,7 @@ def test_predict_imports_only_what_it_needs(variant: str, sample_data: Path, tmp
     (tmp_path / "pandas.py").write_text("__version__ = '99'\n")
     code = (
         f"import sys; sys.argv = {words!r}; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from enrelm_cli.cli.app import main\n"
+        "from enrelm_cli.__main__ import main\n"
         "try: main()\n"
         "except SystemExit as end: assert not end.code\n"
         "heavy = {'scipy.optimize', 'pandas', 'sklearn', 'joblib', 'rich', 'pyarrow.parquet'}\n"

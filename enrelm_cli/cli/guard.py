@@ -1,0 +1,102 @@
+"""Errors become a line, a hint and an exit code; signals become exceptions that clean up on their way out."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from enrelm_cli import __version__
+from enrelm_cli.errors import Exit, UsageError, UserError
+from enrelm_cli.files import FULL, FULL_HINT, to_nowhere
+from enrelm_cli.show.screen import Screen, error
+
+EXIT_CODES = (
+    ("0", "ok"),
+    ("1", "a bug in enrelm"),
+    ("2", "usage: options that do not exist or do not fit together"),
+    ("3", "data: a table that cannot be read or fitted"),
+    ("4", "model file: absent, damaged, foreign or too new"),
+    ("5", "the error is above --fail-above; nothing was saved"),
+    ("130", "interrupted"),
+    ("143", "terminated; nothing half-written is left"),
+)
+
+
+# A signal may arrive where a library swallows exceptions (pyarrow does, while it looks for pandas); the next pass over
+# rows then raises it again.
+_received: list[int] = []
+
+
+class Terminated(SystemExit):
+    """SIGTERM, as an exception: temporary files are removed on its way out."""
+
+
+def _on_signal(number: int, frame: object) -> None:
+    _received.append(number)
+    raise_received_signal()
+
+
+def raise_received_signal() -> None:
+    if _received:
+        raise KeyboardInterrupt if _received[0] == signal.SIGINT else Terminated(128 + _received[0])
+
+
+@contextmanager
+def _signals_as_exceptions() -> Iterator[None]:
+    _received.clear()
+    before = {number: signal.signal(number, _on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def guard(screen: Screen, debug: bool) -> Iterator[None]:
+    """Runs a command: whatever goes wrong in it is said on the screen, and the exit code fits."""
+    try:
+        with _signals_as_exceptions():
+            yield
+            sys.stdout.flush()
+    except UserError as problem:
+        if debug:
+            traceback.print_exc()
+        error(screen, problem)
+        raise typer.Exit(int(problem.exit_code)) from None
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough. What is left in the buffer must not fail again at exit.
+        to_nowhere(sys.stdout)
+        raise typer.Exit(int(Exit.OK)) from None
+    except KeyboardInterrupt:
+        screen.line.clear(screen.err)
+        if not screen.quiet:
+            print("interrupted", file=sys.stderr)
+        raise typer.Exit(int(Exit.INTERRUPTED)) from None
+    except OSError as problem:
+        if problem.errno not in FULL:
+            raise _bug(problem, debug) from None
+        to_nowhere(sys.stdout)
+        error(screen, UsageError(f"the output cannot be written ({problem.strerror})", FULL_HINT))
+        raise typer.Exit(int(Exit.USAGE)) from None
+    except MemoryError:
+        error(screen, UsageError("there is not enough memory", "lower it with --memory 1G, or use --landmarks 500"))
+        raise typer.Exit(int(Exit.USAGE)) from None
+    except (typer.Exit, SystemExit):
+        raise
+    except Exception as bug:
+        raise _bug(bug, debug) from None
+
+
+def _bug(bug: Exception, debug: bool) -> typer.Exit:
+    """Says so, and how to report it."""
+    if debug:
+        traceback.print_exception(bug)
+    print(f"error: a bug in enrelm {__version__}: {type(bug).__name__}: {bug}", file=sys.stderr)
+    print(f"hint: {'report this' if debug else 'run it with --debug and report what it prints'}", file=sys.stderr)
+    return typer.Exit(int(Exit.BUG))

@@ -1,0 +1,118 @@
+"""Fields of settings -> options of Typer. Text reaches the settings as it was typed: their fields know how to read it.
+
+How to add an option: add a field to settings.py (see fields.py). Nothing here or in commands.py changes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from enrelm_cli.cli.completion import columns, data_files
+from enrelm_cli.fields import OUTPUT, PANELS, REQUIRED, Choice, Flag, Option, Settings, all_options, flag
+
+
+@dataclass(frozen=True)
+class ScreenSettings(Settings):
+    """How much is said; every command has these."""
+
+    quiet: bool = flag(False, "Only results and errors.", OUTPUT, flags=("--quiet", "-q"))
+    verbose: bool = flag(False, "Log every pass over the rows.", OUTPUT, flags=("--verbose", "-v"))
+    debug: bool = flag(False, "Show a traceback when something fails.", OUTPUT)
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """What stood on the line, by option: {"target": ("--target", "y"), "tune": ("--no-tune",)}."""
+
+    words: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, context: typer.Context) -> CommandLine:
+        typed = {}
+        for parameter in context.command.params:
+            source = context.get_parameter_source(parameter.name or "")
+            if source is not None and source.name == "COMMANDLINE":
+                typed[parameter.name or ""] = tuple(_words(parameter, context.params[parameter.name or ""]))
+        return cls(typed)
+
+    def of_settings(self, settings: Iterable[type[Settings]], command: str) -> list[str]:
+        """The words for those options of the settings that the command has too."""
+        names = [option.name for kind in settings for option in all_options(kind, command)]
+        return [word for name in names for word in self.words.get(name, ())]
+
+
+def _words(parameter: Any, value: Any) -> list[str]:
+    option = next((name for name in parameter.opts if name.startswith("--")), None)
+    if isinstance(value, bool):
+        return [option if value else parameter.secondary_opts[0]] if option else []
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [word for one in values for word in ((option, one) if option else (one,))]
+
+
+def parameters(settings: Iterable[type[Settings]], command: str) -> list[inspect.Parameter]:
+    """What Typer makes a command's options of. It shows panels in the order in which it meets them."""
+    found = {option.name: option for kind in (*settings, ScreenSettings) for option in all_options(kind, command)}
+    ordered = sorted(found.values(), key=lambda option: PANELS.index(option.panel) if option.panel else -1)
+    return [_parameter(option) for option in ordered]
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    made: Any
+    if option.panel is None:
+        made = typer.Argument(metavar=option.kind.metavar, help=option.help)
+    else:
+        made = typer.Option(
+            *_declared(option),
+            help=option.help,
+            metavar=None if isinstance(option.kind, Flag) else option.kind.metavar,
+            rich_help_panel=option.panel,
+            autocompletion=_completion(option),
+        )
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=_default(option), annotation=Annotated[_type(option), made]
+    )
+
+
+def _declared(option: Option) -> Sequence[str]:
+    if isinstance(option.kind, Flag) and option.default:
+        return (f"{option.flag}/--no-{option.flag.removeprefix('--')}",)
+    return option.flags
+
+
+def _default(option: Option) -> Any:
+    if option.default is REQUIRED:
+        return inspect.Parameter.empty
+    return option.default if isinstance(option.kind, Flag) else option.default_text
+
+
+def _type(option: Option) -> Any:
+    if isinstance(option.kind, Flag):
+        return bool
+    kind: Any = list[str] if option.repeatable else str
+    return kind if option.default is REQUIRED else kind | None
+
+
+def _completion(option: Option) -> Callable[..., list[str]] | None:
+    if isinstance(option.kind, Choice):
+        names = option.kind.names
+        return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+    return _COMPLETIONS.get(option.completion or "")
+
+
+def _column_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Column names of the data files that stand on the line already."""
+    return columns(data_files(ctx.params, ctx.args), incomplete)
+
+
+def _method_names(incomplete: str) -> list[str]:
+    from enrelm_cli.commands.compare import METHODS
+
+    return [name for name in METHODS if name.startswith(incomplete)]
+
+
+_COMPLETIONS: dict[str, Callable[..., list[str]]] = {"columns": _column_names, "methods": _method_names}

@@ -1,0 +1,65 @@
+"""What the commands share besides options: the engine with its progress bar, and files that are drawn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from enrelm_cli.cli.guard import raise_received_signal
+from enrelm_cli.settings import EngineSettings
+from enrelm_cli.show.screen import ProgressBar, Screen, note
+
+if TYPE_CHECKING:
+    from enrelm_cli.fold.folds import Engine
+    from enrelm_cli.report.reports import CompareReport, CurveReport
+
+
+class InterruptibleBar(ProgressBar):
+    """A bar that notices a signal which a library has swallowed."""
+
+    def advance(self, rows: int) -> None:
+        raise_received_signal()
+        super().advance(rows)
+
+
+def engine_of(where: EngineSettings, screen: Screen) -> Engine:
+    progress = InterruptibleBar(screen)
+    if where.engine == "dask":
+        from enrelm_cli.fold.connection import dask_engine
+
+        return dask_engine(where, progress)
+    from enrelm_cli.fold.folds import LocalEngine
+
+    if where.threads:
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(where.threads, user_api="blas")
+    return LocalEngine(where.threads, progress)
+
+
+def check_outputs(*files: str | None, plot: str | None = None) -> None:
+    """A file that cannot be written is worth knowing before an hour of fitting."""
+    from enrelm_cli.files import check_writable
+
+    for path in (*files, plot):
+        if path is not None and path != "-":
+            check_writable(path)
+    if plot is not None:
+        from enrelm_cli.show import plots
+
+        plots.check(plot)
+
+
+def draw(report: CurveReport | Sequence[CompareReport], plot: str | None, page: str | None, screen: Screen) -> None:
+    """Figure and page, where they were asked for."""
+    from enrelm_cli.report import words
+    from enrelm_cli.show import render
+
+    if plot is not None:
+        render.plot(report, plot)
+    if page is not None:
+        render.html(report, page, words.shell(["enrelm", *sys.argv[1:]]))
+    for written in (plot, page):
+        if written is not None:
+            note(screen, f"wrote {written}")
