@@ -135,8 +135,8 @@ def fit_ours(X: Any, y: Any) -> Predict:
     if final is None:
         final = PhaseOne(training(rows, JudgeOnValidation(split)), method, timer, fitted.tuning)
     network = steps.train("kernel", final, method, at_most=fitted.chosen.neurons)
-    standard = final.data.view.standard
-    return lambda new: standard.y_mean + standard.y_scale * network.predict(standard.inputs(new))
+    view = final.data.view
+    return lambda new: view.target_scale.back(network.predict(view.input_map.inputs(new)))
 
 
 def _nystroem(X: Any, y: Any, gammas: Any = GAMMAS, components: int = COMPONENTS) -> Predict:

@@ -124,7 +124,7 @@ def compare(
         sizes=_sizes(split_data),
         timings=timer.report(),
         settings=settings_facts(data, split, method, where),
-        notes=constant_note(encoded.encoding.inputs, split_data),
+        notes=constant_note(split_data),
     )
 
 

@@ -59,5 +59,5 @@ def curve(
         validation_rows=encoded.rows.total - split_data.T,
         timings=timer.report(),
         settings=settings_facts(data, split, method, where),
-        notes=constant_note(encoded.encoding.inputs, split_data),
+        notes=constant_note(split_data),
     )

@@ -2,8 +2,8 @@
 
 One input (rows, 1) for each column. Numbers and booleans are numbers, NaN where missing; texts are strings, "" where
 missing; dates are microseconds since 1970-01-01 (UTC where they have a zone), NaN where missing; numbers that the
-model takes for categories are numbers. `encoded`: instead one input (rows, d) of numbers, as `Encoding` makes them,
-for runtimes that lack strings.
+model takes for categories are numbers. `encoded`: instead one input (rows, d) of numbers, as the input map's
+columns make them, for runtimes that lack strings.
 
 Inside everything is float64, whatever `dtype` says of the inputs and the output: the kernel's weights nearly cancel,
 and float32 would leave two digits of a prediction. onnxruntime has no Erf, Asin or Atan for float64, so they are
@@ -27,7 +27,9 @@ from scipy import special
 from enrelm_cli import __version__
 from enrelm_cli.errors import UsageError
 from enrelm_cli.inputs.encoding import Column
-from enrelm_cli.inputs.standard import Standard
+from enrelm_cli.inputs.maps.column_map import ColumnMap
+from enrelm_cli.inputs.maps.input_map import FAR, InputMap
+from enrelm_cli.inputs.maps.plain import DAY, OneHot, Value
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.model.features import HiddenLayer, KernelFeatures
 from enrelm_cli.model.model import Model
@@ -39,9 +41,6 @@ DTYPES = ("float64", "float32")
 _OPSETS = {"": 17, "ai.onnx.ml": 3}
 _IR_VERSION = 8
 _ENCODED = "inputs"
-_DAY = 86_400e6  # microseconds
-# Where standardised and scaled inputs end, as in standard.py and kernel.py.
-_FAR = 1e100
 
 
 @dataclass(frozen=True)
@@ -68,10 +67,10 @@ def export(model: Model, dtype: str = "float64", encoded: bool = False) -> Expor
         raise UsageError(f"--dtype '{dtype}' is not one of {', '.join(DTYPES)}", "the default is --dtype float64")
     graph = _Graph(_onnx(), taken={column.name for column in model.encoding.columns} | {_ENCODED})
     ports, X = _encoded_input(graph, model, dtype) if encoded else _columns(graph, model, dtype)
-    Z = _standardised(graph, X, model.standard)
+    Z = _standardised(graph, X, model.input_map)
     y = _network(graph, Z, model)
     # A product with a matrix of one cell: onnxruntime would fuse a scalar into the product before it, as a float32.
-    y = graph.op("Add", graph.op("MatMul", y, np.array([[model.standard.y_scale]])), model.standard.y_mean)
+    y = graph.op("Add", graph.op("MatMul", y, np.array([[model.target_scale.scale]])), model.target_scale.mean)
     output = graph.unused("prediction")
     graph.op("Cast", y, to=graph.type_of(dtype), output=output)
     return Exported(graph.finished(model, ports, output, dtype), ports, output)
@@ -141,7 +140,7 @@ class _Graph:
 
     def finished(self, model: Model, ports: tuple[Port, ...], output: str, dtype: str) -> bytes:
         helper = self.onnx.helper
-        shape = ["rows", len(model.encoding.inputs) if ports[0].name == _ENCODED and len(ports) == 1 else 1]
+        shape = ["rows", model.input_map.expansion.width if ports[0].name == _ENCODED and len(ports) == 1 else 1]
         inputs = [helper.make_tensor_value_info(p.name, self.type_of(p.type), shape, p.meaning) for p in ports]
         outputs = [helper.make_tensor_value_info(output, self.type_of(dtype), ["rows", 1])]
         graph = helper.make_graph(self._nodes, "enrelm", inputs, outputs, self._initializers)
@@ -153,11 +152,12 @@ class _Graph:
             producer_name="enrelm",
             producer_version=__version__,
         )
+        names = model.input_map.expansion.names(model.encoding.columns)
         facts = {
             "target": model.encoding.target,
             "variant": str(model.about.get("variant", "")),
             "neurons": str(model.network.size),
-            "encoded_inputs": json.dumps(list(model.encoding.inputs), ensure_ascii=False),
+            "encoded_inputs": json.dumps(list(names), ensure_ascii=False),
         }
         helper.set_model_props(whole, facts)
         self.onnx.checker.check_model(whole)
@@ -178,20 +178,31 @@ def _columns(graph: _Graph, model: Model, dtype: str) -> tuple[tuple[Port, ...],
     for column in model.encoding.columns:
         if not column.name:
             raise UsageError("a column without a name cannot be an input of an ONNX model", "export with --encoded")
-        port, values = _column(graph, column, dtype)
-        ports.append(port)
-        parts += values
+        ports.append(_port(column, dtype))
+    for one in model.input_map.expansion.maps:
+        parts += _map(graph, one, model.encoding.columns[one.column])
     return tuple(ports), graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
 
-def _column(graph: _Graph, column: Column, dtype: str) -> tuple[Port, list[str]]:
+def _port(column: Column, dtype: str) -> Port:
     if column.levels is None:
         # Microseconds since 1970 and large labels do not fit into float32.
-        port = Port(column.name, "float64" if column.is_date else dtype, _meaning(column))
-        return port, _number(graph, column)
-    if column.kind in (Kind.NUMBER, Kind.BOOLEAN):
-        return Port(column.name, "float64", _meaning(column)), _number_levels(graph, column, column.levels)
-    return Port(column.name, "string", _meaning(column)), _text_levels(graph, column, column.levels)
+        return Port(column.name, "float64" if column.is_date else dtype, _meaning(column))
+    return Port(column.name, "float64" if _of_numbers(column) else "string", _meaning(column))
+
+
+def _of_numbers(column: Column) -> bool:
+    """Its levels are numbers, or true and false."""
+    return column.kind in (Kind.NUMBER, Kind.BOOLEAN)
+
+
+def _map(graph: _Graph, one: ColumnMap, column: Column) -> list[str]:
+    if isinstance(one, Value):
+        return _number(graph, one, column)
+    assert isinstance(one, OneHot)
+    assert column.levels is not None
+    levels = _number_levels if _of_numbers(column) else _text_levels
+    return levels(graph, column, column.levels, one.marked)
 
 
 def _meaning(column: Column) -> str:
@@ -204,24 +215,24 @@ def _meaning(column: Column) -> str:
     return 'a category, as its text; "" where missing'
 
 
-def _number(graph: _Graph, column: Column) -> list[str]:
+def _number(graph: _Graph, one: Value, column: Column) -> list[str]:
     raw = graph.to_double(column.name)
     missing = graph.op("IsNaN", raw)
-    value = graph.op("Div", graph.op("Sub", raw, column.origin), _DAY) if column.is_date else raw
-    filled = graph.op("Where", missing, column.fill, value)
-    return [filled, graph.to_double(missing)] if column.indicator else [filled]
+    value = graph.op("Div", graph.op("Sub", raw, one.origin), DAY) if one.dated else raw
+    filled = graph.op("Where", missing, one.fill, value)
+    return [filled, graph.to_double(missing)] if one.marked else [filled]
 
 
-def _number_levels(graph: _Graph, column: Column, levels: tuple[str, ...]) -> list[str]:
+def _number_levels(graph: _Graph, column: Column, levels: tuple[str, ...], marked: bool) -> list[str]:
     words = {"true": 1.0, "false": 0.0}
     values = np.array([[words[level] if level in words else float(level) for level in levels]])  # (1, levels)
     raw = graph.to_double(column.name)
     parts = [graph.to_double(graph.op("Equal", raw, values))]
-    return [*parts, graph.to_double(graph.op("IsNaN", raw))] if column.indicator else parts
+    return [*parts, graph.to_double(graph.op("IsNaN", raw))] if marked else parts
 
 
-def _text_levels(graph: _Graph, column: Column, levels: tuple[str, ...]) -> list[str]:
-    known = [*levels, ""] if column.indicator else list(levels)
+def _text_levels(graph: _Graph, column: Column, levels: tuple[str, ...], marked: bool) -> list[str]:
+    known = [*levels, ""] if marked else list(levels)
     code = graph.op(
         "LabelEncoder",
         column.name,
@@ -236,15 +247,15 @@ def _text_levels(graph: _Graph, column: Column, levels: tuple[str, ...]) -> list
 # ------------------------------------------------------------------------------------------------ standard and network
 
 
-def _standardised(graph: _Graph, X: str, standard: Standard) -> str:
-    Z = graph.op("Gather", X, standard.keep.astype(np.int64), axis=1)
-    if standard.exponent.any():
+def _standardised(graph: _Graph, X: str, inputs: InputMap) -> str:
+    Z = graph.op("Gather", X, inputs.keep.astype(np.int64), axis=1)
+    if inputs.exponent.any():
         # Two factors: 2^-e itself may be beyond the largest number.
-        half = standard.exponent // 2
-        for exponent in (half, standard.exponent - half):
+        half = inputs.exponent // 2
+        for exponent in (half, inputs.exponent - half):
             Z = graph.op("Mul", Z, np.ldexp(1.0, -exponent))
-    Z = graph.op("Div", graph.op("Sub", Z, standard.mean), standard.scale)
-    return graph.op("Clip", Z, -_FAR, _FAR)
+    Z = graph.op("Div", graph.op("Sub", Z, inputs.mean), inputs.scale)
+    return graph.op("Clip", Z, -FAR, FAR)
 
 
 def _network(graph: _Graph, Z: str, model: Model) -> str:
@@ -268,7 +279,7 @@ def _kernel(graph: _Graph, X: str, kernel: ArcsineKernel, Z: Array) -> str:
     """K(X, Z): (rows, m), as `ArcsineKernel.against` computes it."""
     prepared, b = kernel.prepare(Z), kernel.bias_variance
     root = np.sqrt(2.0 * np.broadcast_to(np.asarray(kernel.weight_variance), Z.shape[1:]))
-    scaled = graph.op("Clip", graph.op("Mul", X, root), -_FAR, _FAR)
+    scaled = graph.op("Clip", graph.op("Mul", X, root), -FAR, FAR)
     more = graph.op("ReduceSumSquare", scaled, axes=[1], keepdims=1)
     more = graph.op("Add", more, 2.0 * b)  # 2 q(x, x)
     p = graph.op("Add", more, 1.0)

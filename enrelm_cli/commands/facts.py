@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 
 
 def data_facts(dataset: Dataset, encoded: Encoded, data: Training) -> DataFacts:
-    inputs = tuple(encoded.encoding.inputs[k] for k in data.view.standard.keep)
     return DataFacts(
         name=dataset.table.label,
         rows=encoded.rows.total,
         columns=len(encoded.encoding.columns),
-        inputs=inputs,
+        inputs=data.view.input_map.names(encoded.encoding.columns),
         target=encoded.encoding.target or "",
         hash=dataset.survey.content_hash,
         notes=encoded.notes,
@@ -85,11 +84,11 @@ def kernel_facts(phase_one: PhaseOne, variant: str, tuning: Tuning | None) -> di
     return facts
 
 
-def constant_note(names: tuple[str, ...], data: Training) -> tuple[str, ...]:
-    left_out = sorted(set(range(len(names))) - set(data.view.standard.keep.tolist()))
+def constant_note(data: Training) -> tuple[str, ...]:
+    left_out = data.view.input_map.constant(data.rows.columns)
     if not left_out:
         return ()
-    shown = ", ".join(names[k] for k in left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
+    shown = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
     return (f"constant on the training rows, left out: {shown}",)
 
 

@@ -28,7 +28,6 @@ from enrelm_cli.commands.steps import (
 )
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.dataset import encode, open_dataset
-from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.training import Training, training
 from enrelm_cli.judge import baselines
@@ -68,11 +67,11 @@ def fit(
     n = winner.chosen.neurons
     if method.refit:
         with timer("refit"):
-            encoding, final = refit(phase_one, dataset, encoded)
+            final = refit(phase_one, encoded)
             network = train(winner.variant, final, method, at_most=refit_size(winner))
             n = network.size
     else:
-        encoding, network, final = encoded.encoding, winner.network.first(n), phase_one
+        network, final = winner.network.first(n), phase_one
     is_kernel = winner.variant == "kernel"
     tuning = final.tuning if is_kernel else None
     left_out = _left_out(final, network) if is_kernel else np.zeros(0)
@@ -80,7 +79,7 @@ def fit(
     if is_kernel:
         facts["leave_one_out_error"] = float(np.sqrt(np.mean(left_out**2)))
     notes = (
-        *constant_note(encoding.inputs, final.data),
+        *constant_note(final.data),
         *cap_note(method, winner),
         *tuning_note(tuning),
         *activation_note(method, tuning),
@@ -103,20 +102,21 @@ def fit(
         ),
         stop=winner.network.stop,
         facts=facts,
-        relevance=_relevance(network, final.data, encoding),
+        relevance=_relevance(network, final.data),
         timings={},
         model=None,
         settings=settings_facts(data, split, method, where),
         notes=notes,
     )
-    standard = final.data.view.standard
-    model = Model(encoding, standard, network, about(report), order_statistics(left_out) * standard.y_scale)
+    view = final.data.view
+    errors = order_statistics(left_out) * view.target_scale.scale
+    model = Model(encoded.encoding, view.input_map, view.target_scale, network, about(report), errors)
     return replace(report, timings=timer.report()), model
 
 
-def _relevance(network: Network, data: Training, encoding: Encoding) -> tuple[tuple[str, float], ...]:
-    columns = [data.rows.groups[k] for k in data.view.standard.keep]
-    return shares(network, data.sample().X, columns, [column.name for column in encoding.columns])
+def _relevance(network: Network, data: Training) -> tuple[tuple[str, float], ...]:
+    names = [column.name for column in data.rows.columns]
+    return shares(network, data.sample().X, data.view.input_map.groups, names)
 
 
 def _left_out(phase_one: PhaseOne, network: Network) -> Array:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from datetime import datetime, timezone
-from typing import Any
 
 from enrelm_cli.commands.saved import load_model
-from enrelm_cli.inputs.encoding import Encoding
+from enrelm_cli.inputs.encoding import Column
+from enrelm_cli.inputs.maps.input_map import InputMap
+from enrelm_cli.inputs.maps.plain import OneHot, Value
+from enrelm_cli.model.model import Model
 from enrelm_cli.report.reports import InfoReport
 
 
@@ -15,14 +17,13 @@ def info(path: str) -> InfoReport:
     """What a saved model is."""
     model = load_model(path)
     about, facts = model.about, os.stat(path)
-    keep = model.standard.keep
     return InfoReport(
         path=path,
         variant=about["variant"],
         neurons=model.network.size,
         target=model.encoding.target,
-        inputs=tuple(model.encoding.inputs[k] for k in keep),
-        columns=_columns(model.encoding),
+        inputs=model.input_map.names(model.encoding.columns),
+        columns=_columns(model),
         train_error=about["train_error"],
         validation_error=about["validation_error"],
         linear_error=about["linear_error"],
@@ -39,16 +40,18 @@ def info(path: str) -> InfoReport:
     )
 
 
-def _columns(encoding: Encoding) -> tuple[tuple[str, str, str], ...]:
-    return tuple((column.name, column.kind.value, _details(column)) for column in encoding.columns)
+def _columns(model: Model) -> tuple[tuple[str, str, str], ...]:
+    columns = model.encoding.columns
+    return tuple((one.name, one.kind.value, _details(k, one, model.input_map)) for k, one in enumerate(columns))
 
 
-def _details(column: Any) -> str:
+def _details(place: int, column: Column, input_map: InputMap) -> str:
     parts = []
     if column.levels is not None:
         parts.append(f"{len(column.levels)} levels: " + ", ".join(column.levels))
-    if column.indicator and column.levels is None:
-        parts.append(f"missing cells are filled with {column.fill:g}")
-    elif column.indicator:
-        parts.append("missing cells are a level of their own")
+    for one in input_map.expansion.maps:
+        if one.column == place and isinstance(one, Value) and one.marked:
+            parts.append(f"missing cells are filled with {one.fill:g}")
+        if one.column == place and isinstance(one, OneHot) and one.marked:
+            parts.append("missing cells are a level of their own")
     return "; ".join(parts)

@@ -11,7 +11,8 @@ from enrelm_cli.commands.saved import load_model
 from enrelm_cli.errors import UsageError
 from enrelm_cli.files import atomic_writer
 from enrelm_cli.fold.folds import Engine, Sums
-from enrelm_cli.inputs.encoding import PredictInput, Unseen, open_for_predict
+from enrelm_cli.inputs.encoding import Unseen
+from enrelm_cli.inputs.predicting import PredictInput, open_for_predict
 from enrelm_cli.model.model import Model
 from enrelm_cli.report.reports import Errors, PredictReport
 from enrelm_cli.stopwatch import Stopwatch
@@ -57,12 +58,12 @@ class PredictBatch:
 
     def _sums(self, y: Array, y_hat: Array) -> Sums:
         known = np.isfinite(y)
-        standard = self.model.standard
+        scale = self.model.target_scale
         # In units of the training spread, so that squares of large or tiny targets stay in range.
-        centred = standard.target(y[known])
-        gap = centred - standard.target(y_hat[known])
+        centred = scale.forward(y[known])
+        gap = centred - scale.forward(y_hat[known])
         half_width = self.half_width
-        inside = 0 if half_width is None else np.count_nonzero(np.abs(gap) <= half_width / standard.y_scale)
+        inside = 0 if half_width is None else np.count_nonzero(np.abs(gap) <= half_width / scale.scale)
         return Sums(
             {
                 "rows": len(y),
@@ -101,7 +102,7 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     sums, unseen = totals[0] if totals else (None, Unseen())
     rows = 0 if sums is None else int(sums["rows"])
     known = 0 if sums is None else int(sums["known"])
-    errors = None if sums is None or not known else _errors(sums, model.standard.y_scale)
+    errors = None if sums is None or not known else _errors(sums, model.target_scale.scale)
     coverage = float(sums["inside"]) / known if sums is not None and known and half_width is not None else None
     return PredictReport(rows, errors, wanted.interval, coverage, unseen.notes(), timer.report())
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enrelm_cli.errors import DataError
-from enrelm_cli.inputs.dataset import Dataset, Encoded, encode_everything, reencode
-from enrelm_cli.inputs.encoding import Encoding
+from enrelm_cli.inputs.dataset import Encoded
 from enrelm_cli.inputs.split import Everything, JudgeOnValidation, Side
 from enrelm_cli.inputs.training import Training, training
 from enrelm_cli.judge import baselines
@@ -168,14 +167,9 @@ def refit_size(fitted: Fitted) -> int | None:
     return None if fitted.variant == "kernel" and n == fitted.network.size else n
 
 
-def refit(phase_one: PhaseOne, dataset: Dataset, encoded: Encoded) -> tuple[Encoding, PhaseOne]:
+def refit(phase_one: PhaseOne, encoded: Encoded) -> PhaseOne:
     """Every row trains. With landmarks the features stay as they are; a small table starts afresh with all rows."""
-    joined = phase_one.refit()
-    if joined is not None:
-        return encoded.encoding, joined
-    encoding = encode_everything(dataset)
-    rows = encoded.rows if encoding == encoded.encoding else reencode(dataset, encoding)
-    return encoding, afresh(phase_one, training(rows, Everything()), untimed)
+    return phase_one.refit() or afresh(phase_one, training(encoded.rows, Everything()), untimed)
 
 
 def afresh(phase_one: PhaseOne, data: Training, timer: Timer) -> PhaseOne:
@@ -183,7 +177,7 @@ def afresh(phase_one: PhaseOne, data: Training, timer: Timer) -> PhaseOne:
     as the mean of eight splits); a larger one keeps what its training rows gave.
     """
     # A level that only validation rows had is a new input: what was tuned does not know it.
-    same_inputs = np.array_equal(phase_one.data.view.standard.keep, data.view.standard.keep)
+    same_inputs = np.array_equal(phase_one.data.view.input_map.keep, data.view.input_map.keep)
     tuned = phase_one.__dict__.get("tuning") if data.T > TUNED_AGAIN and same_inputs else None
     return PhaseOne(data, phase_one.method, timer, tuned)
 

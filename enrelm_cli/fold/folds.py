@@ -39,9 +39,9 @@ class SentOnce:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive rows of the table, encoded but not yet standardised."""
+    """Consecutive rows of the table: raw, or as a view shows them."""
 
-    X: Array  # (t, d) encoded inputs
+    X: Array  # (t, columns) raw, or (t, d) the inputs of a kernel
     y: Array  # (t,) target, NaN where it is missing
     key: Keys  # (t,) content hash of the row's inputs: equal inputs, equal key
     row: int  # index of the first row in the table; below 0 where the engine cannot know it

@@ -1,16 +1,22 @@
-"""The rows that a method may fold over, each with a side, standardised by the training ones."""
+"""The rows that a method may fold over, each with a side, and the map that they are seen through."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from enrelm_cli.fold.folds import Chunk, Engine, LocalEngine, S
 from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers
+from enrelm_cli.inputs.encoding import Column
+from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
+from enrelm_cli.inputs.maps.plain import plain_maps
+from enrelm_cli.inputs.moments import MomentsOf, exponents, input_map_of, target_scale_of
 from enrelm_cli.inputs.split import Side, Split
-from enrelm_cli.inputs.standard import MomentsOf, Standard, View, exponents, standard_of
+from enrelm_cli.inputs.standard import View
+from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.table.table import Kind
 from enrelm_cli.types import Array
 
 # Rows of a piece of an in-memory table: enough pieces for every thread, each large enough for BLAS.
@@ -19,17 +25,17 @@ PIECE_ROWS = 8192
 
 @dataclass(frozen=True)
 class Rows:
-    """A table's rows with a known target, as pieces of chunks, and the even sample that the survey kept."""
+    """A table's rows with a known target, as pieces of raw chunks, and the even sample that the survey kept."""
 
     pieces: Sequence[Iterable[Chunk]]
     sample: Chunk  # sorted by hash; every row where `whole`
     whole: bool
     total: int
-    names: tuple[str, ...]  # of the encoded inputs
-    groups: tuple[int, ...]  # source column of each encoded input
+    columns: tuple[Column, ...]
     target: str
     engine: Engine
     in_memory: bool = True
+    filled: bool = True  # missing cells are filled, and marked by an input of their own
 
     def fold(self, partial: Callable[[Chunk], S], label: str) -> S:
         return self.engine.fold(self.pieces, partial, label, self.total)
@@ -45,12 +51,16 @@ def rows_of_arrays(X: Array, y: Array, engine: Engine | None = None, names: tupl
     key = combine([hash_numbers(np.ascontiguousarray(column)) for column in X.T])
     chunk = Chunk(np.ascontiguousarray(X, dtype=float), np.asarray(y, dtype=float), key, 0)
     names = names or tuple(f"x{k + 1}" for k in range(X.shape[1]))
+    columns = tuple(_column_of(name, values) for name, values in zip(names, chunk.X.T, strict=True))
     sample = even_sample(chunk)
-    groups = tuple(range(X.shape[1]))
     whole = sample.rows == chunk.rows
-    return Rows(
-        cut(chunk, piece_rows(chunk.rows)), sample, whole, chunk.rows, names, groups, "y", engine or LocalEngine()
-    )
+    return Rows(cut(chunk, piece_rows(chunk.rows)), sample, whole, chunk.rows, columns, "y", engine or LocalEngine())
+
+
+def _column_of(name: str, values: Array) -> Column:
+    missing = np.isnan(values)
+    lowest = float(values[~missing].min()) if not missing.all() else 0.0
+    return Column(name, Kind.NUMBER, None, lowest, bool(missing.any()))
 
 
 def piece_rows(rows: int) -> int:
@@ -68,7 +78,7 @@ def cut(chunk: Chunk, rows: int) -> list[list[Chunk]]:
 
 @dataclass(frozen=True)
 class Training:
-    """Rows with a side each, standardised by the training ones."""
+    """Rows with a side each, seen through a map that the training ones gave."""
 
     rows: Rows
     view: View
@@ -76,7 +86,7 @@ class Training:
 
     @property
     def d(self) -> int:
-        return len(self.view.standard.keep)
+        return self.view.input_map.d
 
     def fold(self, partial: Callable[[Chunk], S], label: str) -> S:
         return self.rows.fold(partial, label)
@@ -91,10 +101,17 @@ class Training:
             cut(self.sample(), PIECE_ROWS // 8), partial, "sample"
         )
 
+    def through(self, input_map: InputMap, target_scale: TargetScale) -> Training:
+        """The same rows through another map."""
+        return replace(self, view=View(self.view.split, input_map, target_scale))
+
 
 def training(rows: Rows, split: Split) -> Training:
-    """One pass: the moments of the training rows."""
-    exponent = exponents(rows.sample)
-    moments = rows.fold(MomentsOf(split, Side.TRAIN, exponent), "moments")
-    standard: Standard = standard_of(moments, exponent, rows.names, rows.target)
-    return Training(rows, View(split, standard), moments.count)
+    """Rows through plain, standardised inputs. One pass: the moments of the training rows."""
+    is_training = split.sides(rows.sample) == Side.TRAIN
+    expansion = Expansion(plain_maps(rows.columns, rows.filled, rows.sample.X, is_training))
+    exponent = exponents(expansion(rows.sample.X), rows.sample.y)
+    moments = rows.fold(MomentsOf(split, Side.TRAIN, expansion, exponent), "moments")
+    scale = target_scale_of(moments, exponent, rows.target)
+    inputs = input_map_of(expansion, moments, exponent, expansion.names(rows.columns))
+    return Training(rows, View(split, inputs, scale), moments.count)

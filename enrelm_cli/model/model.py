@@ -1,6 +1,6 @@
-"""What predicts: encoding, standardisation and one network, whatever the variant; and its document in a file.
+"""What predicts: encoding, input map, target scale and one network, whatever the variant; its document in a file.
 
-yhat(x) = y_mean + y_scale * sum_j beta_j s_j(standardised x)
+yhat(x) = back(sum_j beta_j s_j(input map of x)), back to the target's own units
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from enrelm_cli.errors import DataError, ModelFileError, UsageError
+from enrelm_cli.inputs.checks import must, number, numbers
 from enrelm_cli.inputs.encoding import Encoding
-from enrelm_cli.inputs.standard import Standard
+from enrelm_cli.inputs.maps.input_map import InputMap
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.features import HiddenLayer, KernelFeatures
 from enrelm_cli.model.network import Network
-from enrelm_cli.table.parsing import Kind
 from enrelm_cli.types import Array
 
 # Order statistics of the left-out errors kept for prediction intervals.
@@ -28,17 +29,17 @@ MAX_DEPTH = 20
 @dataclass(frozen=True)
 class Model:
     encoding: Encoding
-    standard: Standard
+    input_map: InputMap
+    target_scale: TargetScale
     network: Network
     about: dict[str, Any]  # variant, errors, settings, versions, data: what `info` shows
     left_out: Array  # (q,) sorted |error| of training rows left out, in units of the target; empty where unknown
 
     def predict(self, X: Array) -> Array:
-        """Encoded rows to predictions: (t, all encoded inputs) -> (t,)."""
-        standard = self.standard
+        """Raw rows to predictions: (t, columns) -> (t,)."""
         # Far outside of the training rows, or with a target near the end of the numbers, a sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
-            y_hat: Array = standard.y_mean + standard.y_scale * self.network.predict(standard.inputs(X))
+            y_hat = self.target_scale.back(self.network.predict(self.input_map.inputs(X)))
         if not np.isfinite(y_hat).all():
             count = int(np.count_nonzero(~np.isfinite(y_hat)))
             raise DataError(
@@ -73,7 +74,8 @@ class Model:
     def to_document(self) -> dict[str, Any]:
         return {
             "encoding": self.encoding.to_document(),
-            "standard": self.standard.to_document(),
+            "input_map": self.input_map.to_document(),
+            "target_scale": self.target_scale.to_document(),
             "network": self.network.to_document(),
             "about": self.about,
             "left_out": self.left_out,
@@ -85,12 +87,13 @@ class Model:
         try:
             model = Model(
                 Encoding.from_document(document["encoding"]),
-                Standard.from_document(document["standard"]),
+                InputMap.from_document(document["input_map"]),
+                TargetScale.from_document(document["target_scale"]),
                 Network.from_document(document["network"]),
                 document["about"],
                 document["left_out"],
             )
-            _check(model, document["encoding"])
+            _check(model, document)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as problem:
             what = f"'{problem.args[0]}' is missing" if isinstance(problem, KeyError) else str(problem)
             raise ModelFileError(
@@ -102,104 +105,55 @@ class Model:
 # ------------------------------------------------------------------------------------- what a file may hold
 
 
-def _check(model: Model, encoding: dict[str, Any]) -> None:
+def _check(model: Model, document: dict[str, Any]) -> None:
     """ValueError unless types, shapes and ranges are those of a model that could have been fitted."""
-    _check_encoding(model.encoding, encoding)
-    _check_standard(model.standard, len(model.encoding.inputs))
-    _check_network(model.network, len(model.standard.keep))
+    model.encoding.check(document["encoding"])
+    model.input_map.check(model.encoding.columns)
+    model.target_scale.check()
+    _check_network(model.network, model.input_map.d)
     # An error may be infinite: of a row that the others say nothing about, in a unit near the end of the numbers.
-    _numbers("left_out", np.minimum(model.left_out, _LARGEST), (len(model.left_out),), lowest=0.0)
-    _must(bool(np.all(model.left_out[1:] >= model.left_out[:-1])), "'left_out' is not sorted")
+    numbers("left_out", np.minimum(model.left_out, _LARGEST), (len(model.left_out),), lowest=0.0)
+    must(bool(np.all(model.left_out[1:] >= model.left_out[:-1])), "'left_out' is not sorted")
     _check_about(model.about)
-
-
-def _check_encoding(encoding: Encoding, document: dict[str, Any]) -> None:
-    names = [column.name for column in encoding.columns]
-    _must(len(names) > 0 and len(set(names)) == len(names), "columns are missing or repeated")
-    _must(names == sorted(names), "columns are not sorted")
-    for column, raw in zip(encoding.columns, document["columns"], strict=True):
-        texts = [raw["name"], raw["kind"], *(raw["levels"] or ())]
-        _must(all(type(text) is str for text in texts), "a column's name, kind or level is no text")
-        _must(type(raw["indicator"]) is bool, f"column {column.name!r} has no 'indicator'")
-        _number("origin", column.origin)
-        if column.levels is None:
-            _must(column.kind is not Kind.TEXT and column.kind is not Kind.VERBATIM, "a text column has no levels")
-            _number("fill", column.fill)
-        else:
-            _must(list(column.levels) == sorted(set(column.levels)), f"levels of {column.name!r} are repeated")
-
-
-def _check_standard(standard: Standard, inputs: int) -> None:
-    d = len(standard.keep)
-    _integers("keep", standard.keep, (d,), 0, inputs - 1)
-    _must(d > 0 and bool(np.all(np.diff(standard.keep) > 0)), "'keep' does not go up")
-    _integers("exponent", standard.exponent, (d,), -1100, 1100)
-    _numbers("mean", standard.mean, (d,))
-    _numbers("scale", standard.scale, (d,), lowest=0.0)
-    _must(bool(np.all(standard.scale > 0.0)), "'scale' has a zero")
-    _number("y_mean", standard.y_mean)
-    _number("y_scale", standard.y_scale, lowest=0.0)
-    _must(type(standard.rows) is int and standard.rows >= 0, "'rows' is no count")
 
 
 def _check_network(network: Network, d: int) -> None:
     n, features = network.size, network.features
-    _numbers("beta", network.beta, (n,))
-    _number("intercept", network.intercept)
-    _must(network.stop is None or type(network.stop) is str, "'stop' is no text")
+    numbers("beta", network.beta, (n,))
+    number("intercept", network.intercept)
+    must(network.stop is None or type(network.stop) is str, "'stop' is no text")
     if isinstance(features, HiddenLayer):
-        _numbers("W", features.W, (n, d))
-        _numbers("offset", features.offset, (n,))
+        numbers("W", features.W, (n, d))
+        numbers("offset", features.offset, (n,))
         return
-    _must(isinstance(features, KernelFeatures), "'kind' is unknown")
+    must(isinstance(features, KernelFeatures), "'kind' is unknown")
     assert isinstance(features, KernelFeatures)
     kernel = features.kernel
-    _numbers("Z", features.Z, (len(features.Z), d))
-    _numbers("P", features.P, (len(features.Z), n))
-    _numbers("offset", features.offset, (n,))
+    numbers("Z", features.Z, (len(features.Z), d))
+    numbers("P", features.P, (len(features.Z), n))
+    numbers("offset", features.offset, (n,))
     if isinstance(kernel.weight_variance, np.ndarray):
-        _numbers("weight_variance", kernel.weight_variance, (d,), lowest=0.0)
+        numbers("weight_variance", kernel.weight_variance, (d,), lowest=0.0)
     else:
-        _number("weight_variance", kernel.weight_variance, lowest=0.0)
-    _number("bias_variance", kernel.bias_variance, lowest=0.0)
-    _must(type(kernel.depth) is int and 1 <= kernel.depth <= MAX_DEPTH, "'depth' is out of range")
+        number("weight_variance", kernel.weight_variance, lowest=0.0)
+    number("bias_variance", kernel.bias_variance, lowest=0.0)
+    must(type(kernel.depth) is int and 1 <= kernel.depth <= MAX_DEPTH, "'depth' is out of range")
 
 
 def _check_about(about: Any) -> None:
     """What `info` shows and `predict` quotes."""
-    _must(type(about) is dict, "'about' is no dictionary")
-    _must(type(about["variant"]) is str, "'variant' is no text")
+    must(type(about) is dict, "'about' is no dictionary")
+    must(type(about["variant"]) is str, "'variant' is no text")
     for name in ("train_error", "validation_error", "linear_error"):
-        _must(about[name] is None or type(about[name]) in (int, float), f"'{name}' is no number")
+        must(about[name] is None or type(about[name]) in (int, float), f"'{name}' is no number")
     for name in ("settings", "versions", "data", "facts"):
-        _must(type(about[name]) is dict, f"'{name}' is no dictionary")
-    _must(all(type(value) in (int, float) for value in about["facts"].values()), "'facts' are no numbers")
-    _must(about["stop"] is None or type(about["stop"]) is str, "'stop' is no text")
-    _must(type(about["notes"]) is list and all(type(note) is str for note in about["notes"]), "'notes' are no texts")
-    _must(type(about["relevance"]) is list, "'relevance' is no list")
+        must(type(about[name]) is dict, f"'{name}' is no dictionary")
+    must(all(type(value) in (int, float) for value in about["facts"].values()), "'facts' are no numbers")
+    must(about["stop"] is None or type(about["stop"]) is str, "'stop' is no text")
+    must(type(about["notes"]) is list and all(type(note) is str for note in about["notes"]), "'notes' are no texts")
+    must(type(about["relevance"]) is list, "'relevance' is no list")
     for entry in about["relevance"]:
-        _must(type(entry["input"]) is str and type(entry["share"]) in (int, float), "'relevance' is no list of shares")
-
-
-def _must(good: bool, problem: str) -> None:
-    if not good:
-        raise ValueError(problem)
-
-
-def _number(name: str, value: Any, lowest: float = -np.inf) -> None:
-    _must(type(value) in (int, float) and bool(np.isfinite(value)) and value >= lowest, f"'{name}' is out of range")
-
-
-def _numbers(name: str, array: Any, shape: tuple[int, ...], lowest: float = -np.inf) -> None:
-    _must(type(array) is np.ndarray and array.dtype == np.float64, f"'{name}' is no array of numbers")
-    _must(array.shape == shape, f"'{name}' has the shape {array.shape} instead of {shape}")
-    _must(bool(np.all(np.isfinite(array) & (array >= lowest))), f"'{name}' holds what is out of range")
-
-
-def _integers(name: str, array: Any, shape: tuple[int, ...], lowest: int, highest: int) -> None:
-    _must(type(array) is np.ndarray and array.dtype == np.int64, f"'{name}' is no array of integers")
-    _must(array.shape == shape, f"'{name}' has the shape {array.shape} instead of {shape}")
-    _must(bool(np.all((array >= lowest) & (array <= highest))), f"'{name}' holds what is out of range")
+        must(type(entry["input"]) is str and type(entry["share"]) in (int, float), "'relevance' is no list of shares")
 
 
 def order_statistics(errors: Array) -> Array:

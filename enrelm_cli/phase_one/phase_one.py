@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from enrelm_cli.fold.folds import Chunk, Sums
 from enrelm_cli.inputs.split import JudgeOnValidation, Side
-from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels import nngp
 from enrelm_cli.kernels.arcsine import Kernel
@@ -121,7 +120,7 @@ class PhaseOne:
         with self._timer("tuning"):
             X, y = distinct_inputs(self.data.sample())
             rows = min(len(y), settings.tune_rows)
-            groups = [self.data.rows.groups[k] for k in self.data.view.standard.keep]
+            groups = self.data.view.input_map.groups
             asked = TuneSettings(
                 rows, settings.tune_steps, settings.weight_variance, settings.bias_variance, settings.depth
             )
@@ -193,7 +192,7 @@ class PhaseOne:
         if self.kernel_landmarks.complete or self.paper_landmarks.complete:
             return None
         known = [gram for name in ("_paper_gram", "_kernel_gram") if (gram := self.__dict__.get(name)) is not None]
-        view = View(JudgeOnValidation(self.data.view.split), self.data.view.standard)
+        view = replace(self.data.view, split=JudgeOnValidation(self.data.view.split))
         sides = (Side.TRAIN, Side.VALIDATION)
         T = int(known[0].sums.total(sides)["n"])
         # Not self.tuning: the paper's variants never asked for it, and it takes longer than all the rest.

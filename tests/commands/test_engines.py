@@ -26,7 +26,7 @@ from enrelm_cli.fold.folds import LocalEngine, Silent
 from enrelm_cli.fold.hashing import SAMPLE_ROWS
 from enrelm_cli.inputs import dataset
 from enrelm_cli.inputs.dataset import DataSettings
-from enrelm_cli.inputs.encoding import open_for_predict
+from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.model.model import Model
 from enrelm_cli.settings import EngineSettings, KernelSettings, MethodSettings, SplitSettings
 from enrelm_cli.table.pieces import check_files

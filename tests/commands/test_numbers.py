@@ -467,7 +467,7 @@ def test_a_sound_file_with_nonsense_in_it_is_refused_or_predicts_finite_numbers(
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_document_without_one_of_its_keys_is_refused(documents: dict[str, dict[str, Any]], variant: str) -> None:
-    for section in ("encoding", "standard", "network"):
+    for section in ("encoding", "input_map", "target_scale", "network"):
         for key in documents[variant][section]:
             without = {name: value for name, value in documents[variant][section].items() if name != key}
             with pytest.raises(ModelFileError):

@@ -11,7 +11,7 @@ import pytest
 
 from enrelm_cli.commands import export
 from enrelm_cli.commands.saved import load_model
-from enrelm_cli.inputs.encoding import open_for_predict
+from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.model.model import Model
 from enrelm_cli.table.parsing import numbers
 from enrelm_cli.table.sources import ReadOptions
@@ -121,11 +121,12 @@ def test_float32_in_and_out_keeps_six_digits(tmp_path: Path, variant: str) -> No
 def test_encoded_inputs_do_for_runtimes_without_strings(tmp_path: Path, variant: str) -> None:
     model = load_model(str(fitted(tmp_path, mixed_rows(120), "--variant", variant)))
     opened = open_for_predict([str(tmp_path / "data.csv")], ReadOptions(), model.encoding)
-    X = np.concatenate([model.encoding.for_predict(batch)[0] for piece in opened for batch in piece])
+    raw = np.concatenate([model.encoding.for_predict(batch)[0] for piece in opened for batch in piece])
+    X = model.input_map.expansion(raw)
     exported = export.export(model, encoded=True)
     assert [port.name for port in exported.inputs] == ["inputs"]
     found = predictions_of(exported, {"inputs": X})
-    wanted = model.predict(X)
+    wanted = model.predict(raw)
     assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
 
 

@@ -31,7 +31,7 @@ from enrelm_cli.fold.folds import Engine, LocalEngine, Progress, Silent, Sums
 from enrelm_cli.fold.tasks import Part, Shared, fingerprint
 from enrelm_cli.inputs import dataset
 from enrelm_cli.inputs.dataset import DataSettings
-from enrelm_cli.inputs.encoding import open_for_predict
+from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.inputs.training import training
 from enrelm_cli.model.model import Model
 from enrelm_cli.settings import EngineSettings, KernelSettings, MethodSettings, SplitSettings

@@ -17,21 +17,21 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from enrelm_cli.errors import Exit, UsageError, UserError
 from enrelm_cli.fold.folds import Chunk, LocalEngine
 from enrelm_cli.fold.hashing import SAMPLE_SALT, rehash
 from enrelm_cli.inputs import survey as survey_module
-from enrelm_cli.inputs.encoding import Encoding, Survey, Unseen, build_encoding, open_for_predict, survey
+from enrelm_cli.inputs.encoding import UNSEEN, Encoding, Unseen
+from enrelm_cli.inputs.maps.input_map import Expansion
+from enrelm_cli.inputs.maps.plain import Value, plain_maps
+from enrelm_cli.inputs.predicting import open_for_predict
+from enrelm_cli.inputs.screening import build_encoding
+from enrelm_cli.inputs.survey import Survey, survey
 from enrelm_cli.table.table import Batch, ReadOptions, Roles, load, open_table
 
 ENGINE = LocalEngine(threads=2)
 Y = Roles(target="y")
-
-
-def everything(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    return np.ones(len(keys), dtype=bool)
 
 
 def surveyed(
@@ -44,8 +44,19 @@ def surveyed(
 def encoded(files: str | list[str], roles: Roles = Y, missing: str = "fill", **more: Any) -> tuple[Encoding, Chunk]:
     """The encoding of a table, and all of its rows in the order of their hash."""
     found = surveyed(files, roles, **more)
-    encoding = build_encoding(found, roles, missing, everything)
+    encoding = build_encoding(found, roles, missing)
     return encoding, encoding.chunk(found.sample)
+
+
+def plain(encoding: Encoding, chunk: Chunk) -> Expansion:
+    """Plain inputs whose medians are of these rows."""
+    filled = encoding.missing == "fill"
+    return Expansion(plain_maps(encoding.columns, filled, chunk.X, np.ones(chunk.rows, dtype=bool)))
+
+
+def inputs_of(encoding: Encoding, chunk: Chunk) -> tuple[str, ...]:
+    """The names of the plain inputs."""
+    return plain(encoding, chunk).names(encoding.columns)
 
 
 def rows_in_order(files: str, encoding: Encoding, roles: Roles = Y) -> Chunk:
@@ -80,16 +91,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_numbers_levels_booleans_and_missing_cells_become_inputs(folder: Path) -> None:
     (folder / "t.csv").write_text("sex,y,age,flag\nM,1,30,true\nF,2,,false\n,3,50,true\nM,4,70,true\n")
     encoding, _ = encoded("t.csv")
-    assert encoding.inputs == ("age", "age is missing", "flag", "sex=F", "sex=M", "sex is missing")
-    assert encoding.groups == (0, 0, 1, 2, 2, 2)
     chunk = rows_in_order("t.csv", encoding)
-    assert chunk.X.tolist() == [
+    inputs = plain(encoding, chunk)
+    assert inputs.names(encoding.columns) == ("age", "age is missing", "flag", "sex=F", "sex=M", "sex is missing")
+    assert inputs.groups == (0, 0, 1, 2, 2, 2)
+    np.testing.assert_array_equal(chunk.X, [[30, 1, 1], [np.nan, 0, 0], [50, 1, np.nan], [70, 1, 1]])
+    assert inputs(chunk.X).tolist() == [
         [30.0, 0.0, 1.0, 0.0, 1.0, 0.0],
         [50.0, 1.0, 0.0, 1.0, 0.0, 0.0],
         [50.0, 0.0, 1.0, 0.0, 0.0, 1.0],
         [70.0, 0.0, 1.0, 0.0, 1.0, 0.0],
     ]
-    assert chunk.X.flags.c_contiguous
     assert chunk.y.tolist() == [1.0, 2.0, 3.0, 4.0]
     assert chunk.row == 0
     assert encoding.notes == ("2 missing cells filled (age 1, sex 1), each column with an input that says where",)
@@ -98,31 +110,35 @@ def test_numbers_levels_booleans_and_missing_cells_become_inputs(folder: Path) -
 def test_medians_are_of_the_training_rows(folder: Path) -> None:
     (folder / "t.csv").write_text("a,y\n" + "".join(f"{i},{i}\n" for i in range(100)) + ",7\n")
     found = surveyed("t.csv")
-    values = np.array(found.sample.columns.column("a").to_pylist(), dtype=float)
-    half = rehash(found.sample_keys, 5) < np.uint64(1 << 63)
-    encoding = build_encoding(found, Y, "fill", lambda keys: rehash(keys, 5) < np.uint64(1 << 63))
-    assert encoding.columns[0].fill == np.nanmedian(values[half]) != np.nanmedian(values)
+    encoding = build_encoding(found, Y, "fill")
+    rows = encoding.chunk(found.sample)
+    half = rehash(rows.key, 5) < np.uint64(1 << 63)
+    (one,) = plain_maps(encoding.columns, True, rows.X, half)
+    assert isinstance(one, Value)
+    assert one.fill == np.nanmedian(rows.X[half]) != np.nanmedian(rows.X)
 
 
 def test_dates_are_days_since_the_earliest(folder: Path) -> None:
     (folder / "t.csv").write_text("d,y\n2020-01-03,1\n2020-01-01 12:00,2\n2020-02-01,3\n")
     encoding, _ = encoded("t.csv")
-    assert rows_in_order("t.csv", encoding).X.ravel().tolist() == [1.5, 0.0, 30.5]
+    rows = rows_in_order("t.csv", encoding)
+    inputs = plain(encoding, rows)
+    assert inputs(rows.X).ravel().tolist() == [1.5, 0.0, 30.5]
     assert encoding.notes == ("d: dates are days since 2020-01-01 12:00:00",)
     (folder / "new.csv").write_text("d\n2019-12-31\n\n")
     _, (chunk,), _ = predicted("new.csv", encoding)
-    assert chunk.X.tolist() == [[-1.5]]
+    assert inputs(chunk.X).tolist() == [[-1.5]]
 
 
 @pytest.mark.parametrize("missing", ["fill", "drop", "error"])
 def test_rows_without_a_target_are_left_out_at_fit_and_predicted_later(folder: Path, missing: str) -> None:
     (folder / "t.csv").write_text("a,c,y\n1,x,1\n2,only here,\n3,y,3\n")
     encoding, chunk = encoded("t.csv", missing=missing)
-    assert encoding.inputs == ("a", "c=x", "c=y")
+    assert inputs_of(encoding, chunk) == ("a", "c=x", "c=y")
     assert sorted(chunk.y.tolist()) == [1.0, 3.0]
     assert encoding.notes == ("1 row without a target left out",)
     _, (chunk,), unseen = predicted("t.csv", encoding, with_target=True)
-    assert chunk.X.shape == (3, 3)
+    assert chunk.X.shape == (3, 2)
     np.testing.assert_array_equal(chunk.y, [1.0, np.nan, 3.0])
     assert unseen.levels == {"c": 1}
 
@@ -130,7 +146,7 @@ def test_rows_without_a_target_are_left_out_at_fit_and_predicted_later(folder: P
 def test_rows_with_missing_inputs_are_dropped_or_refused_when_asked(folder: Path) -> None:
     (folder / "t.csv").write_text("a,c,y\n1,x,1\n,y,2\n3,,3\n4,x,4\n")
     encoding, chunk = encoded("t.csv", missing="drop")
-    assert encoding.inputs == ("a", "c=x", "c=y")
+    assert inputs_of(encoding, chunk) == ("a", "c=x", "c=y")
     assert sorted(chunk.y.tolist()) == [1.0, 4.0]
     assert encoding.notes == ("2 rows with missing inputs left out",)
     with pytest.raises(UserError) as caught:
@@ -142,8 +158,8 @@ def test_rows_with_missing_inputs_are_dropped_or_refused_when_asked(folder: Path
 
 def test_an_empty_column_is_left_out_with_a_note(folder: Path) -> None:
     (folder / "t.csv").write_text("a,b,y\n1,,1\n2,NA,2\n")
-    encoding, _ = encoded("t.csv")
-    assert encoding.inputs == ("a",)
+    encoding, chunk = encoded("t.csv")
+    assert inputs_of(encoding, chunk) == ("a",)
     assert encoding.notes == ("no value in 'b': left out",)
 
 
@@ -154,25 +170,25 @@ def test_categories_of_numbers_are_written_one_way_in_every_format(folder: Path)
     pq.write_table(pa.table({"c": values, "y": [1.0, 2.0, 3.0, 4.0, 5.0]}), "t.parquet")
     encoding, chunk = encoded("t.csv", roles)
     other, same = encoded("t.parquet", roles)
-    assert encoding.inputs == ("c=0", "c=1e+20", "c=70", "c=71.5")
+    assert encoding.columns[0].levels == ("0", "1e+20", "70", "71.5")
     assert other == encoding
     np.testing.assert_array_equal(chunk.key, same.key)
     np.testing.assert_array_equal(chunk.X, same.X)
     _, (again,), unseen = predicted("t.csv", encoding)
-    assert again.X.sum() == 5
+    assert again.X.ravel().tolist() == [2, 3, 2, 1, 0]
     assert not unseen.levels
     (folder / "new.csv").write_text("c\n70.00\nseventy\n\n72\nNA\n")
     _, (new,), unseen = predicted("new.csv", encoding)
-    assert new.X.tolist() == [[0, 0, 1, 0], [0] * 4, [0] * 4, [0] * 4]
+    np.testing.assert_array_equal(new.X.ravel(), [2, UNSEEN, UNSEEN, np.nan])
     assert unseen == Unseen({"c": 2}, {"c": ("72", "seventy")}, {"c": 1})
 
 
 def test_categories_of_booleans_and_dates_are_texts(folder: Path) -> None:
     (folder / "t.csv").write_text("b,d,y\nTrue,2020-01-01,1\nfalse,2020-01-02,2\n")
     encoding, _ = encoded("t.csv", Roles(target="y", categorical=("b", "d")))
-    assert encoding.inputs == ("b=false", "b=true", "d=2020-01-01", "d=2020-01-02")
+    assert [column.levels for column in encoding.columns] == [("false", "true"), ("2020-01-01", "2020-01-02")]
     _, (chunk,), unseen = predicted("t.csv", encoding)
-    assert chunk.X.tolist() == [[0, 1, 1, 0], [1, 0, 0, 1]]
+    assert chunk.X.tolist() == [[1, 0], [0, 1]]
     assert not unseen.levels
 
 
@@ -199,7 +215,7 @@ def test_the_document_of_an_encoding_is_plain_and_gives_it_back(folder: Path) ->
     assert plain(document)
     again = Encoding.from_document(document)
     assert repr(again) == repr(encoding)
-    assert again.inputs == encoding.inputs
+    assert again.columns == encoding.columns
     with pytest.raises(ValueError, match="neither"):
         Encoding.from_document({**document, "missing": "neither"})
 
@@ -247,7 +263,7 @@ def test_a_table_is_surveyed_and_encoded_the_same_in_every_guise(
     monkeypatch.setattr(survey_module, "SAMPLE_ROWS", sample)
     guises = write_guises(mixed_table())
     expected = surveyed("t.csv")
-    encoding = build_encoding(expected, Y, "fill", everything)
+    encoding = build_encoding(expected, Y, "fill")
     chunk = encoding.chunk(expected.sample)
     assert chunk.rows == min(sample, expected.rows)
     assert expected.sample_is_whole == (sample > 3000)
@@ -264,7 +280,7 @@ def test_a_table_is_surveyed_and_encoded_the_same_in_every_guise(
             )
             np.testing.assert_array_equal(found.sample_keys, expected.sample_keys)
             assert found.sample.columns.to_pylist() == expected.sample.columns.to_pylist()
-            other = build_encoding(found, Y, "fill", everything)
+            other = build_encoding(found, Y, "fill")
             assert repr(other) == repr(encoding)
             np.testing.assert_array_equal(other.chunk(found.sample).X, chunk.X)
             np.testing.assert_array_equal(other.chunk(found.sample).key, chunk.key)
@@ -308,7 +324,7 @@ def test_twins_have_one_key_and_the_content_hash_sees_every_change(folder: Path)
 def test_encodings_and_surveys_can_be_sent_to_another_process(folder: Path) -> None:
     write_guises(mixed_table(200))
     found = surveyed("t.csv")
-    encoding = build_encoding(found, Y, "fill", everything)
+    encoding = build_encoding(found, Y, "fill")
     assert repr(pickle.loads(pickle.dumps(encoding))) == repr(encoding)
     assert pickle.loads(pickle.dumps(found)).content_hash == found.content_hash
 
@@ -430,7 +446,7 @@ def test_a_table_that_cannot_be_fitted_says_why_and_what_to_type(folder: Path, n
 def test_categorical_lifts_the_limit_on_levels_up_to_a_bound(folder: Path) -> None:
     (folder / "data.csv").write_text("a,y\n" + "".join(f"l{i},{i}\n" for i in range(2000)))
     roles = Roles(target="y", categorical=("a",))
-    assert len(encoded("data.csv", roles)[0].inputs) == 2000
+    assert len(encoded("data.csv", roles)[0].columns[0].levels or ()) == 2000
     (folder / "data.csv").write_text("a,y\n" + "".join(f"l{i},{i}\n" for i in range(10_001)))
     assert complaint(lambda: encoded("data.csv", roles)) == (
         "data.csv: column 'a' has more than 10,000 levels",
@@ -450,7 +466,7 @@ def model(folder: Path) -> Encoding:
 def test_columns_to_predict_are_found_by_name_and_others_are_ignored(folder: Path, model: Encoding) -> None:
     (folder / "new.csv").write_bytes(b"junk,sex,age,flag\n\xff,F,31,1\nx,M,,0\n")
     _, (chunk,), unseen = predicted("new.csv", model)
-    assert chunk.X.tolist() == [[31, 0, 1, 1, 0], [40, 1, 0, 0, 1]]
+    np.testing.assert_array_equal(chunk.X, [[31, 1, 0], [np.nan, 0, 1]])
     assert np.isnan(chunk.y).all()
     assert unseen == Unseen({}, {}, {"age": 1})
 
@@ -458,7 +474,7 @@ def test_columns_to_predict_are_found_by_name_and_others_are_ignored(folder: Pat
 def test_an_unseen_level_is_no_level_with_a_count_and_an_error_if_strict(folder: Path, model: Encoding) -> None:
     (folder / "new.csv").write_text("age,sex,flag\n31,X,true\n32,M,true\n33,X,true\n34,Y,true\n")
     _, (chunk,), unseen = predicted("new.csv", model)
-    assert chunk.X[:, 3:].tolist() == [[0, 0], [0, 1], [0, 0], [0, 0]]
+    assert chunk.X[:, 2].tolist() == [UNSEEN, 1, UNSEEN, UNSEEN]
     assert unseen.notes() == ("column 'sex': 3 cells have a level unseen at fit, such as 'X' and 'Y'",)
     assert complaint(lambda: predicted("new.csv", model, strict=True)) == (
         "new.csv: column 'sex' has levels unseen at fit (--strict)\n  line 2: 'X'\n  line 4: 'X'\n  line 5: 'Y'",
@@ -583,7 +599,7 @@ def test_a_compressed_pipe_is_predicted_too(
     with open(name, "rb") as stdin:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stdin))
         (batch,), (chunk,), unseen = predicted("-", model, keep=("id",), raw=True)
-    assert chunk.X.tolist() == [[31, 0, 1, 0, 1], [32, 0, 0, 0, 0]]
+    np.testing.assert_array_equal(chunk.X, [[31, 1, 1], [32, 0, np.nan]])
     assert unseen.missing == {"sex": 1}
     assert batch.ids.column(0).to_pylist() == ["a,b", "c"]
     assert batch.raw is not None

@@ -10,8 +10,8 @@ import pytest
 from scipy.special import erf
 
 from enrelm_cli.inputs.split import RowSplit
-from enrelm_cli.inputs.standard import Standard, View
-from enrelm_cli.inputs.training import Training, cut, rows_of_arrays
+from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.inputs.training import Training, cut, rows_of_arrays, training
 from enrelm_cli.judge import baselines
 from enrelm_cli.judge.baselines import (
     ElmCurves,
@@ -45,9 +45,10 @@ def as_they_are(X: Array, y: Array, X_valid: Array, y_valid: Array, piece_rows: 
     whole = rows.sample.take(np.argsort(rows.sample.numbers()))
     rows = replace(rows, pieces=cut(replace(whole, row=0, index=None), piece_rows))
     d = X.shape[1]
-    identity = Standard(np.arange(d), np.zeros(d, np.int64), np.zeros(d), np.ones(d), 0.0, 1.0, len(y))
     sides = np.repeat(np.array([0, 1], np.uint8), [len(y), len(y_valid)])
-    return Training(rows, View(RowSplit(sides), identity), len(y))
+    data = training(rows, RowSplit(sides))
+    identity = replace(data.view.input_map, mean=np.zeros(d), scale=np.ones(d))
+    return data.through(identity, TargetScale(0.0, 1.0))
 
 
 def elm_curves(

@@ -12,7 +12,6 @@ from enrelm_cli.commands.steps import train
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, LocalEngine
 from enrelm_cli.inputs.split import Everything, Side, hash_split
-from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.model.network import CurveRows, relative_errors
@@ -71,7 +70,7 @@ def test_a_refit_from_the_sums_is_a_fit_of_all_rows_with_the_same_features(varia
     train(variant, one, METHOD)
     joined = one.refit()
     assert joined is not None
-    everything = Training(data.rows, View(Everything(), data.view.standard), data.rows.total)
+    everything = Training(data.rows, replace(data.view, split=Everything()), data.rows.total)
     afresh = phase(everything)
     afresh.__dict__["kernel_landmarks"] = afresh.__dict__["paper_landmarks"] = one.kernel_landmarks
     new = np.random.default_rng(0).standard_normal((30, 6))

@@ -25,7 +25,9 @@ import pytest
 
 from enrelm_cli.errors import ModelFileError, UserError
 from enrelm_cli.fold.folds import LocalEngine
-from enrelm_cli.inputs.encoding import build_encoding, open_for_predict, survey
+from enrelm_cli.inputs.predicting import open_for_predict
+from enrelm_cli.inputs.screening import build_encoding
+from enrelm_cli.inputs.survey import survey
 from enrelm_cli.model import artifact
 from enrelm_cli.model.model import Model
 from enrelm_cli.table.table import ReadOptions, Roles, load, open_table
@@ -121,9 +123,9 @@ def read_table(folder: Path, data: bytes) -> str:
     try:
         table = load(open_table([str(path)], options, roles), roles, engine, in_memory=True)
         known = survey(table, roles, engine)
-        encoding = build_encoding(known, roles, "fill", lambda keys: np.ones(len(keys), bool))
+        encoding = build_encoding(known, roles, "fill")
         rows = [encoding.chunk(batch) for piece in table.pieces for batch in piece]
-        assert all(np.isfinite(chunk.X).all() and np.isfinite(chunk.y).all() for chunk in rows)
+        assert all(not np.isinf(chunk.X).any() and np.isfinite(chunk.y).all() for chunk in rows)
         assert sum(chunk.rows for chunk in rows) == known.rows
     except UserError as problem:
         return refused(problem)
@@ -209,7 +211,7 @@ def model_corpus(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
 
 def answer(path: Path) -> tuple[float, ...]:
     model = Model.from_document(artifact.load(str(path), limit=1 << 26))
-    return tuple(model.predict(np.array([np.zeros(3), np.ones(3)])[:, : len(model.encoding.inputs)]).tolist())
+    return tuple(model.predict(np.array([np.zeros(2), np.ones(2)])[:, : len(model.encoding.columns)]).tolist())
 
 
 def model_reader(folder: Path, corpus: list[bytes]) -> Callable[[bytes], str]:
@@ -241,7 +243,7 @@ def read_document(folder: Path, data: bytes) -> str:
     except ModelFileError:
         return "refused"
     try:
-        assert np.isfinite(model.predict(np.zeros((2, len(model.encoding.inputs))))).all()
+        assert np.isfinite(model.predict(np.zeros((2, len(model.encoding.columns))))).all()
     except UserError:
         return "refused at predict"
     return "read"

@@ -74,7 +74,7 @@ def test_incremental_stops_before_one_neuron_too_many() -> None:
     assert len(order) == 5
     assert network.size == 4
     assert network.stop == Stop.NEURONS.value
-    scale = data.view.standard.y_scale
+    scale = data.view.target_scale.scale
     np.testing.assert_allclose(np.abs(network.beta) * scale, np.abs(beta[:4]), rtol=1e-9)
 
 
@@ -175,8 +175,8 @@ VARIANTS = ("approximate", "incremental", "kernel")
 
 def predictions(variant: str, X: Array, y: Array, new: Array, m: int | None = None) -> Array:
     data = whole(X, y)
-    standard = data.view.standard
-    return standard.y_mean + standard.y_scale * fitted(variant, data, m).predict(standard.inputs(new))
+    view = data.view
+    return view.target_scale.back(fitted(variant, data, m).predict(view.input_map.inputs(new)))
 
 
 @pytest.mark.parametrize("m", [None, 40])

@@ -1,0 +1,112 @@
+"""Plain inputs, the paper's: a number as it is, a date as days, a level as 0 and 1, missing cells filled and marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enrelm_cli.inputs.checks import must, number, truth, whole
+from enrelm_cli.inputs.encoding import Column
+from enrelm_cli.inputs.maps.column_map import ColumnMap, Folds
+from enrelm_cli.types import Array
+
+DAY = 86_400e6  # microseconds
+
+
+@dataclass(frozen=True)
+class Value:
+    """The number itself, or days since the earliest date; a second input says where it was missing."""
+
+    column: int
+    origin: float  # microseconds since 1970 of day 0, for dates
+    dated: bool
+    fill: float  # for missing cells, as an input (days, for dates)
+    marked: bool  # with an input that says where cells were missing
+    shared = False
+
+    @property
+    def width(self) -> int:
+        return 1 + self.marked
+
+    def names(self, column: Column) -> list[str]:
+        return [column.name, f"{column.name} is missing"][: self.width]
+
+    def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
+        missing = np.isnan(raw)
+        out[:, 0] = (raw - self.origin) / DAY if self.dated else raw
+        if missing.any():
+            out[missing, 0] = self.fill
+        if self.marked:
+            out[:, 1] = missing
+
+    def check(self, column: Column) -> None:
+        must(column.levels is None and self.dated is column.is_date, f"{column.name!r} is no column of such values")
+        number("origin", self.origin)
+        number("fill", self.fill)
+        truth("marked", self.marked)
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "value", **vars(self)}
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """An input of 0 and 1 for every level; all 0 where the level was unseen at fit."""
+
+    column: int
+    levels: int
+    marked: bool  # with an input that says where cells were missing
+    shared = False
+
+    @property
+    def width(self) -> int:
+        return self.levels + self.marked
+
+    def names(self, column: Column) -> list[str]:
+        levels = [f"{column.name}={level}" for level in column.levels or ()]
+        return [*levels, f"{column.name} is missing"] if self.marked else levels
+
+    def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
+        out[:] = 0.0
+        known = np.flatnonzero(raw >= 0.0)
+        out[known, raw[known].astype(np.int64)] = 1.0
+        if self.marked:
+            out[np.isnan(raw), -1] = 1.0
+
+    def check(self, column: Column) -> None:
+        must(column.levels is not None, f"{column.name!r} has no levels")
+        whole("levels", self.levels, 0, len(column.levels or ()))
+        must(self.levels == len(column.levels or ()), f"{column.name!r} has other levels")
+        truth("marked", self.marked)
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "one-hot", **vars(self)}
+
+
+def plain_maps(
+    columns: Sequence[Column], filled: bool, sample: Array, training: NDArray[np.bool_]
+) -> tuple[ColumnMap, ...]:
+    """A map for every column; medians are of the sample's training rows."""
+    return tuple(_plain(k, column, filled, sample[:, k], training) for k, column in enumerate(columns))
+
+
+def _plain(place: int, column: Column, filled: bool, raw: Array, training: NDArray[np.bool_]) -> ColumnMap:
+    marked = filled and column.holes
+    if column.levels is not None:
+        return OneHot(place, len(column.levels), marked)
+    origin = column.lowest if column.is_date else 0.0
+    fill = median(raw, training, column.lowest)
+    return Value(place, origin, column.is_date, (fill - origin) / DAY if column.is_date else fill, marked)
+
+
+def median(values: Array, training: NDArray[np.bool_], otherwise: float) -> float:
+    """Of the training rows that have a value; else of any row of the sample; else the table's smallest value."""
+    for candidates in (values[training], values):
+        present = candidates[~np.isnan(candidates)]
+        if len(present):
+            return float(np.median(present))
+    return otherwise

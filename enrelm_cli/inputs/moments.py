@@ -1,0 +1,118 @@
+"""Mean and spread of expanded inputs and target over the training rows, and the standardisation that they ask for.
+
+Moments are merged by Chan's rule, so that no large number is ever subtracted from another: the mean and the sum of
+squared deviations of two sets of rows follow from those of each. Inputs are first multiplied by a power of two
+(exact), so that squares of values such as 1e300 or 1e-300 neither overflow nor vanish.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enrelm_cli.errors import DataError
+from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.inputs.maps.column_map import folds_of
+from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
+from enrelm_cli.inputs.split import Side, Split
+from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.types import Array
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Count, mean, sum of squared deviations, smallest and largest; columns are the inputs and, last, the target."""
+
+    count: int
+    mean: Array  # (d + 1,)
+    squares: Array  # (d + 1,)
+    low: Array  # (d + 1,)
+    high: Array  # (d + 1,)
+
+    def merge(self, other: Moments) -> Moments:
+        if not self.count or not other.count:
+            return self if self.count else other
+        count = self.count + other.count
+        gap = other.mean - self.mean
+        return Moments(
+            count,
+            self.mean + gap * (other.count / count),
+            self.squares + other.squares + gap * gap * (self.count * other.count / count),
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+        )
+
+    @property
+    def spread(self) -> Array:
+        """(d + 1,) standard deviations."""
+        spread: Array = np.sqrt(self.squares / max(self.count, 1))
+        return spread
+
+
+@dataclass(frozen=True)
+class MomentsOf:
+    """Partial: the moments of one side's rows."""
+
+    split: Split
+    side: Side
+    expansion: Expansion
+    exponent: NDArray[np.int64]  # (d + 1,)
+
+    def __call__(self, chunk: Chunk) -> Moments:
+        chunk = chunk.where(self.split.sides(chunk) == self.side)
+        if chunk.rows == 0:
+            empty = np.zeros(self.expansion.width + 1)
+            return Moments(0, empty, empty, empty, empty)
+        E = self.expansion(chunk.X, folds_of(chunk.key))
+        table = np.ldexp(np.column_stack((E, chunk.y)), -self.exponent)
+        mean = table.mean(axis=0)
+        deviations = table - mean
+        correction = deviations.mean(axis=0)
+        squares = np.einsum("ij,ij->j", deviations, deviations) - chunk.rows * correction**2
+        return Moments(chunk.rows, mean + correction, np.maximum(squares, 0.0), table.min(axis=0), table.max(axis=0))
+
+
+def exponents(E: Array, y: Array) -> NDArray[np.int64]:
+    """A power of two for each column, and for the target, that brings it near 1: zero unless it is extreme."""
+    table = np.column_stack((E, y))
+    largest = np.max(np.abs(table), axis=0, initial=0.0)
+    _, exponent = np.frexp(largest)
+    return np.where(np.abs(exponent) > 100, exponent, 0).astype(np.int64)
+
+
+def input_map_of(
+    expansion: Expansion, moments: Moments, exponent: NDArray[np.int64], names: tuple[str, ...]
+) -> InputMap:
+    """The scaling that these moments of the training rows ask for."""
+    spread = moments.spread[:-1]
+    for name, value in zip(names, spread, strict=True):
+        _check_scale(name, float(value))
+    keep = np.flatnonzero((moments.high > moments.low)[:-1] & (spread > 0.0))
+    if not len(keep):
+        raise DataError(
+            "every input is constant on the training rows: there is nothing to predict from",
+            "add a column that varies, or check --drop and --inputs",
+        )
+    return InputMap(expansion, keep, exponent[keep], moments.mean[keep], spread[keep])
+
+
+def target_scale_of(moments: Moments, exponent: NDArray[np.int64], target: str) -> TargetScale:
+    """Mean and spread of the training target."""
+    spread = float(moments.spread[-1])
+    _check_scale(target, spread)
+    if not (moments.high[-1] > moments.low[-1] and spread > 0.0):
+        raise DataError(
+            f"the target '{target}' is constant on the {moments.count} training rows: there is nothing to predict",
+            "choose another column with --target, or another split with --seed",
+        )
+    return TargetScale(float(np.ldexp(moments.mean[-1], int(exponent[-1]))), float(np.ldexp(spread, int(exponent[-1]))))
+
+
+def _check_scale(name: str, spread: float) -> None:
+    if not np.isfinite(spread):
+        raise DataError(
+            f"column '{name}' has values too far apart to be scaled",
+            f"drop the column with --drop '{name}', or remove its extreme values",
+        )

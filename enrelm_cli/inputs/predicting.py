@@ -1,0 +1,148 @@
+"""Tables to predict: columns found by name, read as the model's kinds, refused where the model or --strict says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from enrelm_cli.errors import DataError, UsageError
+from enrelm_cli.inputs.encoding import Column, Encoding
+from enrelm_cli.inputs.survey import coded, level_of
+from enrelm_cli.table import cells
+from enrelm_cli.table.csv_pieces import Block
+from enrelm_cli.table.output import Layout
+from enrelm_cli.table.sources import CsvSource, Source, open_sources
+from enrelm_cli.table.table import (
+    Kind,
+    Piece,
+    ReadOptions,
+    check_needed,
+    header_bytes,
+    joint_bytes,
+    joint_label,
+    listed,
+    numbers,
+    stream,
+)
+
+
+@dataclass(frozen=True)
+class _Check:
+    """Refuses a batch with an unseen level (--strict), or with a missing cell where the model was told to."""
+
+    encoding: Encoding
+    strict: bool
+    nulls: tuple[str, ...]
+
+    def __call__(self, columns: Any, source: Source, place: Block | int) -> None:
+        for column in self.encoding.columns:
+            array = columns.column(column.name)
+            if self.strict and column.levels is not None:
+                codes, levels = coded(array, column.kind)
+                known = {*column.levels, None}
+                if any(levels[i] not in known for i in np.unique(codes[codes >= 0]).tolist()):
+                    raise self._unseen(column, source.label, self._find(source, place, array, column, missing=False))
+            if self.encoding.missing == "error" and _any_missing(array):
+                raise self._missing(column, source.label, self._find(source, place, array, column, missing=True))
+
+    def _find(self, source: Source, place: Block | int, array: Any, column: Column, missing: bool) -> cells.Found:
+        test = _UnseenLevel(column)
+        if isinstance(source, CsvSource):
+            assert isinstance(place, Block)
+            return cells.where_in_file(source, place, column.name, test, self.nulls, missing)
+        assert isinstance(place, int)
+        return cells.where_in_array(array, test, self.nulls, place, source.label, missing)
+
+    def _unseen(self, column: Column, label: str, found: cells.Found) -> DataError:
+        assert column.levels is not None
+        known = listed(column.levels, 10)
+        return DataError(
+            f"{label}: column {column.name!r} has levels unseen at fit (--strict)\n{found.lines(label)}",
+            f"the levels seen at fit are {known}",
+        )
+
+    def _missing(self, column: Column, label: str, found: cells.Found) -> DataError:
+        return DataError(
+            f"{label}: column {column.name!r} has missing cells, which this model refuses\n{found.lines(label)}",
+            "fill them, or fit again with --missing fill",
+        )
+
+
+def _any_missing(array: Any) -> bool:
+    return bool(array.null_count or (array.type == pa.float64() and np.isnan(numbers(array)).any()))
+
+
+@dataclass(frozen=True)
+class _UnseenLevel:
+    column: Column
+
+    def __call__(self, text: str) -> bool:
+        return level_of(text, self.column.kind) not in (self.column.levels or ())
+
+
+@dataclass(frozen=True)
+class PredictInput:
+    """Rows to predict, as an iterator of pieces that are read once, in order."""
+
+    sources: tuple[Source, ...]
+    options: ReadOptions
+    kinds: Mapping[str, Kind]
+    ids: tuple[str, ...]
+    target: str | None  # read along where it is there
+    raw: bool
+    check: _Check | None
+    label: str
+    layout: Layout  # of the lines that the predictions go into
+    bytes: int | None
+
+    def __iter__(self) -> Iterator[Piece]:
+        return stream(self.sources, self.options, self.kinds, self.ids, self.raw, self.check, self.target)
+
+
+def open_for_predict(
+    sources: Sequence[str],
+    options: ReadOptions,
+    encoding: Encoding,
+    keep: Sequence[str] = (),
+    strict: bool = False,
+    raw: bool = False,
+    with_target: bool = False,
+) -> PredictInput:
+    """Open a table for a model: columns are found by name, others are ignored, kinds are the model's.
+
+    `keep`: identifiers that come along as text (Batch.ids). `raw`: rows come along byte for byte (Batch.raw).
+    `with_target`: the target comes along where the file has it; a cell of it that is no number counts as missing.
+    """
+    opened = open_sources(sources, options, once=True)
+    needed = {column.name: column.read_as for column in encoding.columns}
+    for source in opened:
+        check_needed(source, list(needed), keep)
+    if raw and any(source.names != opened[0].names for source in opened):
+        raise UsageError(
+            "--append needs the same columns in the same order in every file", "predict them one at a time, or use --id"
+        )
+    return PredictInput(
+        sources=opened,
+        options=options,
+        kinds=needed,
+        ids=tuple(keep),
+        target=encoding.target if with_target else None,
+        raw=raw,
+        check=_Check(encoding, strict, options.nulls) if strict or encoding.missing == "error" else None,
+        label=joint_label(opened),
+        layout=_layout(opened[0], options, tuple(keep), raw),
+        bytes=joint_bytes(opened),
+    )
+
+
+def _layout(source: Source, options: ReadOptions, ids: tuple[str, ...], raw: bool) -> Layout:
+    """Predictions look like the table that they are of."""
+    header, line_end, delimiter = header_bytes(source)
+    if not raw:
+        return Layout(ids=ids, delimiter=delimiter, decimal=options.decimal)
+    encoding = options.encoding if isinstance(source, CsvSource) else "utf-8"
+    return Layout(("prediction",), ids, delimiter, options.decimal, header, line_end, encoding)

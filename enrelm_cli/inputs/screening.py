@@ -1,0 +1,175 @@
+"""Which columns of a surveyed table become inputs, what cannot be fitted at all, and what the user should know."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from enrelm_cli.errors import DataError
+from enrelm_cli.inputs.encoding import Column, Encoding, Missing, cells_missing, missing_way
+from enrelm_cli.inputs.survey import ColumnFacts, InputColumn, Survey, most_levels
+from enrelm_cli.table import cells
+from enrelm_cli.table.table import Roles, find_cells, listed
+
+_MANY_LEVELS = 100
+_FEW_LEVELS = 10  # so few are never an identifier, however short the table
+
+
+def build_encoding(survey: Survey, roles: Roles, missing: str) -> Encoding:
+    """The encoding of a surveyed table."""
+    way = missing_way(missing)
+    _check_target(survey, roles)
+    _check_identifiers(survey)
+    _check_infinite(survey)
+    columns = [(column, facts) for column, facts in survey.columns if facts.missing < survey.rows]
+    if not columns:
+        raise DataError(
+            f"{survey.table.label}: no input column is left beside the target {roles.target!r}",
+            "check --inputs and --drop, and that the file has other columns with values",
+        )
+    if way == "error":
+        _check_missing(survey)
+    specs = tuple(_column(column, facts) for column, facts in columns)
+    return Encoding(specs, str(roles.target), way, _notes(survey, specs, way))
+
+
+def _column(column: InputColumn, facts: ColumnFacts) -> Column:
+    levels = tuple(sorted(facts.levels or ())) if column.has_levels else None
+    lowest = 0.0 if column.has_levels else facts.lowest
+    return Column(column.name, column.kind, levels, lowest, facts.missing > 0)
+
+
+def _check_target(survey: Survey, roles: Roles) -> None:
+    label, target = survey.table.label, survey.target
+    if not survey.rows:
+        raise DataError(f"{label}: the target {roles.target!r} is missing in every row", "name another with --target")
+    if target.infinite:
+        raise _infinite(survey, str(roles.target))
+    if target.lowest == target.highest:
+        value = cells.number_text(target.lowest)
+        raise DataError(
+            f"{label}: the target {roles.target!r} is {value} in every row: there is nothing to learn",
+            "name another with --target",
+        )
+
+
+def _check_identifiers(survey: Survey) -> None:
+    for column, facts in survey.columns:
+        if not column.has_levels:
+            continue
+        count = len(facts.levels or ())
+        if column.categorical:
+            if facts.too_many:
+                raise DataError(
+                    f"{survey.table.label}: column {column.name!r} has more than {most_levels(column):,} levels",
+                    f"leave it out: --drop {shlex.quote(column.name)}",
+                )
+            continue
+        present = survey.rows - facts.missing
+        mostly_unique = count > _FEW_LEVELS and 2 * count > present
+        if facts.too_many or count > _MANY_LEVELS or mostly_unique:
+            raise _identifier(survey, column, facts, count, present)
+
+
+def _identifier(survey: Survey, column: InputColumn, facts: ColumnFacts, count: int, present: int) -> DataError:
+    many = f"more than {most_levels(column):,}" if facts.too_many else f"{count:,}"
+    name = shlex.quote(column.name)
+    hint = f"--drop {name} leaves it out, --categorical {name} makes every text a level"
+    sample = survey.sample.columns.column(column.name).dictionary_encode().dictionary
+    texts = [text for text in sample.to_pylist() if text is not None]
+    decimal = survey.table.options.decimal
+    other = "," if decimal == "." else "."
+    odd = [text for text in texts if not _is_number(text, decimal)]
+    if texts and sum(not _is_number(text, other) for text in texts) <= len(texts) // 10 < len(odd):
+        hint = f"the decimal mark looks like {other!r}: type --decimal {other}; otherwise {hint}"
+    elif texts and len(odd) <= len(texts) // 10:
+        # A few stray texts in a column of numbers: the likeliest cause by far, so it is said.
+        hint = f"--numeric {name} lists the cells that are not numbers; or {hint}"
+    return DataError(
+        f"{survey.table.label}: column {column.name!r} has {many} different texts in {present:,} rows, "
+        "too many for categories",
+        hint,
+    )
+
+
+def _is_number(text: str, decimal: str) -> bool:
+    try:
+        float(text.replace(decimal, ".") if decimal != "." else text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_infinite(survey: Survey) -> None:
+    for column, facts in survey.columns:
+        if facts.infinite:
+            raise _infinite(survey, column.name)
+
+
+def _infinite(survey: Survey, name: str) -> DataError:
+    found = find_cells(survey.table, name, lambda _: _is_infinite)
+    if found.count == 1:
+        place, value = found.first[0]
+        problem = f"{place}: {value!r} in column {name!r} is infinite"
+    else:
+        label = survey.table.label
+        problem = f"{label}: {found.count:,} cells of column {name!r} are infinite\n{found.lines(label)}"
+    tokens = " ".join(f"--null={value.strip()}" for value in dict.fromkeys(value for _, value in found.first))
+    return DataError(problem, f"correct the file, or type {tokens} if that means a missing value")
+
+
+def _is_infinite(text: str) -> bool:
+    try:
+        return math.isinf(float(text.replace(",", ".")))
+    except ValueError:
+        return False
+
+
+def _check_missing(survey: Survey) -> None:
+    counts = {column.name: facts.missing for column, facts in survey.columns if facts.missing}
+    if not counts:
+        return
+    name = next(iter(counts))
+    found = find_cells(survey.table, name, lambda _: _never, missing=True)
+    columns = ", ".join(f"{name!r} {count:,}" for name, count in counts.items())
+    raise DataError(
+        f"{survey.table.label}: missing cells in {columns} (--missing error)\n{found.lines(survey.table.label)}",
+        "--missing fill fills them, --missing drop leaves their rows out",
+    )
+
+
+def _never(text: str) -> bool:
+    return False
+
+
+def _notes(survey: Survey, columns: Sequence[Column], missing: Missing) -> tuple[str, ...]:
+    notes = []
+    if survey.without_target:
+        notes.append(f"{_rows(survey.without_target)} without a target left out")
+    facts = {column.name: fact for column, fact in survey.columns}
+    empty = [column.name for column, _ in survey.columns if column.name not in {spec.name for spec in columns}]
+    if empty:
+        notes.append(f"no value in {listed([repr(name) for name in empty], 5)}: left out")
+    holes = {spec.name: facts[spec.name].missing for spec in columns if facts[spec.name].missing}
+    if missing == "drop" and survey.incomplete:
+        notes.append(f"{_rows(survey.incomplete)} with missing inputs left out")
+    if missing == "fill" and holes:
+        counts = listed([f"{name} {count:,}" for name, count in holes.items()], 5)
+        notes.append(
+            f"{cells_missing(sum(holes.values()))} filled ({counts}), each column with an input that says where"
+        )
+    for spec in columns:
+        if spec.is_date and spec.levels is None:
+            notes.append(f"{spec.name}: dates are days since {_date(spec.lowest)}")
+    return tuple(notes)
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def _date(microseconds: float) -> str:
+    moment = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)
+    return moment.isoformat(sep=" ").removesuffix(" 00:00:00")
