@@ -15,12 +15,14 @@ import numpy as np
 
 from benchmarks.measuring import Plan, Runs, alternately, missing
 from benchmarks.outcome import Goal, Outcome, Table
-from enrelm_cli.commands import steps
-from enrelm_cli.inputs.split import JudgeOnValidation, hash_split
+from enrelm_cli.commands.steps import afresh
+from enrelm_cli.inputs.split import TrainOnValidation, hash_split
 from enrelm_cli.inputs.training import rows_of_arrays, training
-from enrelm_cli.phase_one.phase_one import PhaseOne
+from enrelm_cli.judge.fitting import fit_variant, refit_variant
+from enrelm_cli.phase_one.phase_one import Start, basis_of, refit, tune
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.variants import named
 
 Predict = Callable[[Any], Any]
 Fit = Callable[[Any, Any], Predict]
@@ -129,12 +131,10 @@ def fit_ours(X: Any, y: Any) -> Predict:
     """As `enrelm fit --variant kernel` does it: choose on validation rows, refit on all."""
     rows, method, timer = rows_of_arrays(X, y), MethodSettings(), Stopwatch()
     split = hash_split(rows.sample.key, rows.whole, 1234, 0.25)
-    phase_one = PhaseOne(training(rows, split), method, timer)
-    fitted = steps.fit_variant("kernel", phase_one, method, timer)
-    final = phase_one.refit()
-    if final is None:
-        final = PhaseOne(training(rows, JudgeOnValidation(split)), method, timer, fitted.tuning)
-    network = steps.train("kernel", final, method, at_most=fitted.chosen.neurons)
+    basis = basis_of(tune(training(rows, split), method, Start.TUNED), method)
+    fitted = fit_variant(named("kernel"), basis, method, timer)
+    final = refit(basis) or afresh(basis, training(rows, TrainOnValidation(split)), method)
+    network = refit_variant(fitted, final, method)
     view = final.data.view
     return lambda new: view.target_scale.back(network.predict(view.input_map.inputs(new)))
 

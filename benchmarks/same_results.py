@@ -2,14 +2,15 @@
 
     python benchmarks/same_results.py /tmp/before .
 
-Model files and predictions must be equal byte for byte, reports (--format json) in every key but the timings. Keys that
-only the second checkout has do not count: keys are only ever added.
+Model files and predictions must be equal byte for byte, reports (--format json) in every key but the timings, to 12
+digits. Keys that only the second checkout has do not count: keys are only ever added.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -90,6 +91,8 @@ def _gaps(before: Any, after: Any, where: str) -> list[str]:
         return [gap for key in shared for gap in _gaps(before[key], after.get(key), f"{where}.{key}")]
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         return [gap for k, pair in enumerate(zip(before, after, strict=True)) for gap in _gaps(*pair, f"{where}[{k}]")]
+    if isinstance(before, float) and isinstance(after, float) and math.isclose(before, after, rel_tol=1e-12):
+        return []
     return [] if before == after else [f"{where}: {before!r:.60} -> {after!r:.60}"]
 
 

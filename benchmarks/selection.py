@@ -20,13 +20,15 @@ from threadpoolctl import threadpool_limits
 from benchmarks import data
 from benchmarks.measuring import Plan, Runs, alternately
 from benchmarks.outcome import Goal, Outcome, Table
-from enrelm_cli.commands import steps
 from enrelm_cli.inputs.split import paper_split
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.judge import baselines
-from enrelm_cli.phase_one.phase_one import PhaseOne
+from enrelm_cli.judge.fitting import fit_variant
+from enrelm_cli.phase_one.phase_one import basis_of, tune
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.variants import named
+from enrelm_cli.variants._variant import paper_limit
 from tests import paper
 
 GOALS = {  # times the transcription's speed
@@ -134,13 +136,14 @@ def _training(X: Any, y: Any) -> Training:
 
 def ours(variant: str, X: Any, y: Any) -> Curves:
     method, timer = MethodSettings(), Stopwatch()
-    fitted = steps.fit_variant(variant, PhaseOne(_training(X, y), method, timer), method, timer)
+    one = named(variant)
+    fitted = fit_variant(one, basis_of(tune(_training(X, y), method, one.start), method), method, timer)
     return fitted.curve.train, fitted.curve.validation
 
 
 def ours_elm(X: Any, y: Any) -> Curves:
     split = _training(X, y)
-    curves = baselines.elm_curves(split, baselines.RandomElm(steps.paper_limit(split), REALIZATIONS))
+    curves = baselines.elm_curves(split, baselines.RandomElm(paper_limit(split.d, split.T), REALIZATIONS))
     return curves.train.mean, curves.validation.mean
 
 

@@ -31,7 +31,6 @@ from enrelm_cli.fields import (
     whole,
 )
 
-VARIANTS = ("approximate", "incremental", "kernel")
 ACTIVATIONS = ("erf", "tanh", "arctan", "algebraic")
 SELECTIONS = ("best", "knee", "smallest")
 ALL_ROWS = -1

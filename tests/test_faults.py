@@ -353,8 +353,8 @@ def test_a_table_that_shrinks_before_the_last_pass_is_an_error(tmp_path: Path, f
         "def shrink(*a, **k):\n"
         f"    os.truncate({str(data)!r}, {size // 2})\n"
         "    return whole(*a, **k)\n"
-        "from enrelm_cli.commands import fit\n"
-        "fit.encode = shrink\n"
+        "from enrelm_cli.commands import steps\n"
+        "steps.encode = shrink\n"
         "main()\n"
     )
     words = ["fit", data, "-t", "y", "--variant", "approximate", "--memory", "1M", "-o", output]

@@ -20,7 +20,6 @@ from scipy.special import erf, erfinv
 
 from benchmarks.paper.datasets import BY_NAME
 from enrelm_cli.commands import synthetic
-from enrelm_cli.commands.steps import Fitted, curve_of, fit_variant, paper_limit
 from enrelm_cli.fold.folds import Chunk, LocalEngine, Sums
 from enrelm_cli.inputs.dataset import DataSettings, encode, open_dataset
 from enrelm_cli.inputs.split import Side, paper_split
@@ -28,12 +27,15 @@ from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.judge import baselines
 from enrelm_cli.judge.baselines import RandomElm, Spread
 from enrelm_cli.judge.curve import Choices, choices
-from enrelm_cli.model.network import relative_errors
-from enrelm_cli.phase_one.phase_one import PhaseOne
+from enrelm_cli.judge.errors import curve_of, relative_errors
+from enrelm_cli.judge.fitting import FittedVariant, fit_variant
+from enrelm_cli.phase_one.phase_one import Basis, Start, basis_of, tune
 from enrelm_cli.settings import EngineSettings, KernelSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.table.table import ReadOptions, Roles
 from enrelm_cli.types import Array
+from enrelm_cli.variants import named
+from enrelm_cli.variants._variant import paper_limit
 from enrelm_cli.variants.incremental import stagewise
 
 PAPER_SEED = 1234
@@ -131,18 +133,22 @@ def _methods(job: Job) -> Json:
     return answer
 
 
+def _start(data: Training, method: MethodSettings, start: Start) -> Basis:
+    return basis_of(tune(data, method, start), method)
+
+
 def _paper_variants(outer: Training, inner: Training, v: float | None, with_curves: bool) -> Json:
     method = MethodSettings(kernel=KernelSettings(weight_variance=v))
     answer: Json = {}
-    inside, outside = PhaseOne(inner, method, Stopwatch()), PhaseOne(outer, method, Stopwatch())
+    inside = _start(inner, method, Start.PAPER)
     start = time.process_time()
-    _ = outside.paper_basis
+    outside = _start(outer, method, Start.PAPER)
     shared = time.process_time() - start
     for name in ("approximate", "incremental"):
         start = time.process_time()
-        fitted = fit_variant(name, outside, method, Stopwatch())
+        fitted = fit_variant(named(name), outside, method, Stopwatch())
         seconds = shared + time.process_time() - start
-        inner_fit = fit_variant(name, inside, method, Stopwatch())
+        inner_fit = fit_variant(named(name), inside, method, Stopwatch())
         chosen = inner_fit.curve.choices
         answer[name] = {**judged(fitted.curve.validation, fitted.curve.choices, chosen), "seconds": seconds}
         # The network that chose n itself, not fitted again to more rows: is n of one fit any good for another?
@@ -174,7 +180,7 @@ def judged(curve: Array, own: Choices, inside: Choices) -> Json:
     }
 
 
-def _curves_of(fitted: Fitted) -> Json:
+def _curves_of(fitted: FittedVariant) -> Json:
     curve = fitted.curve
     return {
         "train": short(curve.train),
@@ -192,7 +198,7 @@ def short(curve: Array) -> list[float]:
 def _elm_curves(data: Training, realizations: int, seed: int, std: float | None) -> baselines.ElmCurves:
     # Told that the rows are not in memory it uses this thread alone.
     alone = replace(data, rows=replace(data.rows, in_memory=False))
-    return baselines.elm_curves(alone, RandomElm(paper_limit(data), realizations, seed, std))
+    return baselines.elm_curves(alone, RandomElm(paper_limit(data.d, data.T), realizations, seed, std))
 
 
 def _elm(outer: Training, inner: Training, seed: int, plan: Plan, with_curves: bool) -> Json:
@@ -224,7 +230,7 @@ def _kernel(data: Training) -> Json:
     """Tuned and filtered on training rows only, all its features kept: nothing is chosen on held-out rows."""
     method = MethodSettings()
     start = time.process_time()
-    fitted = fit_variant("kernel", PhaseOne(data, method, Stopwatch()), method, Stopwatch())
+    fitted = fit_variant(named("kernel"), _start(data, method, Start.TUNED), method, Stopwatch())
     best = fitted.curve.choices.best
     return {
         "neurons": best.neurons,
@@ -263,7 +269,7 @@ def _elm_timing(job: Job) -> Json:
     """One realisation's whole curve both ways."""
     data = splits_of(job)(0.0)
     rows, held_out = _side(data, Side.TRAIN), _side(data, Side.VALIDATION)
-    W = RandomElm(paper_limit(data), 1, job.seed).weights(data.d)[0]
+    W = RandomElm(paper_limit(data.d, data.T), 1, job.seed).weights(data.d)[0]
     start = time.process_time()
     slow = inversion_per_size(rows.X, rows.y, held_out.X, held_out.y, W)
     middle = time.process_time()
@@ -323,13 +329,13 @@ def _inverse(job: Job) -> Json:
     """
     data = splits_of(job)(0.0)
     method = MethodSettings()
-    basis = PhaseOne(data, method, Stopwatch()).paper_basis
+    basis = _start(data, method, Start.PAPER).eigen
     chunks = [data.view(chunk, Side.TRAIN) for piece in data.rows.pieces for chunk in piece]
     X = np.concatenate([one.X for one in chunks])
     y = np.concatenate([one.y for one in chunks])
     U = np.concatenate([basis.of_training(one) for one in chunks])
     held_out = _side(data, Side.VALIDATION)
-    n = paper_limit(data)
+    n = paper_limit(data.d, data.T)
     rng = np.random.default_rng(job.seed)
     inside = np.nextafter(1.0, 0.0)
     target = erfinv(np.clip(U, -inside, inside))

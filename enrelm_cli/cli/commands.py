@@ -29,7 +29,6 @@ from enrelm_cli.fields import (
     whole,
 )
 from enrelm_cli.settings import (
-    VARIANTS,
     DataSettings,
     ElmSettings,
     EngineSettings,
@@ -38,6 +37,7 @@ from enrelm_cli.settings import (
     SplitSettings,
 )
 from enrelm_cli.show.screen import Screen, log, note, warn
+from enrelm_cli.variants import VARIANTS
 
 if TYPE_CHECKING:
     from enrelm_cli.report.reports import CompareReport, CurveReport

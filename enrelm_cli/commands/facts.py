@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import platform
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
 
 from enrelm_cli import __version__
-from enrelm_cli.commands.steps import (
-    Fitted,
-)
-from enrelm_cli.inputs.dataset import Dataset, Encoded
+from enrelm_cli.commands.steps import Opened
 from enrelm_cli.inputs.training import Training
-from enrelm_cli.phase_one.phase_one import PhaseOne
+from enrelm_cli.model.network import Network
+from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.report.reports import DataFacts, FitReport
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
-
-if TYPE_CHECKING:
-    from enrelm_cli.phase_one.tuning import Tuning
+from enrelm_cli.types import Array
 
 
-def data_facts(dataset: Dataset, encoded: Encoded, data: Training) -> DataFacts:
+def data_facts(opened: Opened) -> DataFacts:
+    encoding = opened.encoded.encoding
     return DataFacts(
-        name=dataset.table.label,
-        rows=encoded.rows.total,
-        columns=len(encoded.encoding.columns),
-        inputs=data.view.input_map.names(encoded.encoding.columns),
-        target=encoded.encoding.target or "",
-        hash=dataset.survey.content_hash,
-        notes=encoded.notes,
+        name=opened.dataset.table.label,
+        rows=opened.encoded.rows.total,
+        columns=len(encoding.columns),
+        inputs=opened.data.view.input_map.names(encoding.columns),
+        target=encoding.target or "",
+        hash=opened.dataset.survey.content_hash,
+        notes=opened.encoded.notes,
     )
 
 
@@ -38,12 +35,12 @@ def settings_facts(
     data: DataSettings, split: SplitSettings, method: MethodSettings, where: EngineSettings
 ) -> dict[str, Any]:
     """What was asked for, for the report and the model file."""
-    kernel = vars(method.kernel)
-    chosen = {key: value for key, value in vars(method).items() if key != "kernel"}
+    chosen = dict(vars(method))
+    kernel = chosen.pop("kernel")
     return {
         "split": dict(vars(split)),
         "method": chosen,
-        "kernel": dict(kernel),
+        "kernel": dict(vars(kernel)),
         "missing": data.missing,
         "predict_options": _predict_options(data),
     }
@@ -72,16 +69,30 @@ def about(report: FitReport) -> dict[str, Any]:
     return {**kept, "versions": versions()}
 
 
-def kernel_facts(phase_one: PhaseOne, variant: str, tuning: Tuning | None) -> dict[str, float]:
+def network_facts(network: Network, basis: Basis, left_out: Array) -> dict[str, float]:
     """Of the model that is saved, not of the one that chose its size."""
-    facts: dict[str, float] = {"landmarks": len(phase_one.landmarks_of(variant).Z)}
+    facts: dict[str, float] = {**(network.facts or {}), "landmarks": len(basis.landmarks.Z)}
+    tuning = basis.tuned.tuning
     if tuning is not None:
-        kernel = tuning.kernel
-        facts["weight_variance"] = float(np.mean(kernel.weight_variance))
-        facts["bias_variance"] = float(kernel.bias_variance)
-        facts["depth"] = kernel.depth
+        facts["weight_variance"] = float(np.mean(tuning.kernel.weight_variance))
+        facts["bias_variance"] = float(tuning.kernel.bias_variance)
+        facts["depth"] = tuning.kernel.depth
         facts["tuning_evaluations"] = tuning.evaluations
+    if len(left_out):
+        facts["leave_one_out_error"] = float(np.sqrt(np.mean(left_out**2)))
     return facts
+
+
+def fit_notes(basis: Basis, method: MethodSettings, neurons: int) -> tuple[str, ...]:
+    tuning, activation = basis.tuned.tuning, method.kernel.activation
+    notes = [*constant_note(basis.data)]
+    if method.neurons is not None and method.neurons > neurons:
+        notes.append(f"--neurons {method.neurons}: only {neurons} neurons were found")
+    if tuning is not None:
+        notes.append(f"tuning: {tuning.reason.value}")
+    if tuning is not None and activation != "erf":
+        notes.append(f"the kernel was tuned for erf; its variances and depth are used for {activation}")
+    return tuple(notes)
 
 
 def constant_note(data: Training) -> tuple[str, ...]:
@@ -90,20 +101,3 @@ def constant_note(data: Training) -> tuple[str, ...]:
         return ()
     shown = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
     return (f"constant on the training rows, left out: {shown}",)
-
-
-def tuning_note(tuning: Tuning | None) -> tuple[str, ...]:
-    return () if tuning is None else (f"tuning: {tuning.reason.value}",)
-
-
-def activation_note(method: MethodSettings, tuning: Tuning | None) -> tuple[str, ...]:
-    name = method.kernel.activation
-    if tuning is None or name == "erf":
-        return ()
-    return (f"the kernel was tuned for erf; its variances and depth are used for {name}",)
-
-
-def cap_note(method: MethodSettings, fitted: Fitted) -> tuple[str, ...]:
-    if method.neurons is None or method.neurons <= fitted.chosen.neurons:
-        return ()
-    return (f"--neurons {method.neurons}: only {fitted.chosen.neurons} neurons were found",)

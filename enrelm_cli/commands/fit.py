@@ -6,43 +6,21 @@ files - table - encoding - split -> rows -> phase 1 -> variant -> curve -> choic
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from enrelm_cli.commands.facts import (
-    about,
-    activation_note,
-    cap_note,
-    constant_note,
-    data_facts,
-    kernel_facts,
-    settings_facts,
-    tuning_note,
-)
-from enrelm_cli.commands.steps import (
-    fit_variant,
-    refit,
-    refit_size,
-    train,
-)
+from enrelm_cli.commands import facts
+from enrelm_cli.commands.steps import open_rows, phase_one, refit_everything
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.inputs.dataset import encode, open_dataset
 from enrelm_cli.inputs.split import Side
-from enrelm_cli.inputs.training import Training, training
+from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge import baselines
+from enrelm_cli.judge.fitting import FittedVariant, fit_variant, refit_variant
 from enrelm_cli.judge.relevance import shares
 from enrelm_cli.model.model import Model, order_statistics
 from enrelm_cli.model.network import Network
-from enrelm_cli.phase_one.phase_one import PhaseOne
 from enrelm_cli.report.reports import Candidate, FitReport
-from enrelm_cli.settings import VARIANTS, DataSettings, EngineSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
-from enrelm_cli.types import Array
-from enrelm_cli.variants import kernel as kernel_variant
-
-if TYPE_CHECKING:
-    pass
+from enrelm_cli.variants import VARIANTS, named
 
 
 def fit(
@@ -56,70 +34,56 @@ def fit(
     """Choose n on the validation rows, then refit on all rows at that n (unless told not to)."""
     timer = Stopwatch()
     with timer("reading"):
-        dataset = open_dataset(data, where, engine)
-        encoded = encode(dataset, split)
-        split_data = training(encoded.rows, encoded.split)
-    phase_one = PhaseOne(split_data, method, timer)
-    names = VARIANTS if variant == "auto" else (variant,)
-    fitted = [fit_variant(name, phase_one, method, timer) for name in names]
+        opened = open_rows(data, split, where, engine)
+    variants = [named(name) for name in (VARIANTS if variant == "auto" else (variant,))]
+    starts = phase_one(opened.data, method, [one.start for one in variants], timer)
+    fitted, candidates = [], []
+    for one in variants:
+        begin, start = timer.total, starts[one.start]
+        fitted.append(fit_variant(one, start.basis, method, timer))
+        candidates.append(_candidate(fitted[-1], start.seconds + timer.total - begin))
     winner = min(fitted, key=lambda one: one.chosen.error)
-    linear_error = baselines.linear_error(split_data, Side.VALIDATION)
-    n = winner.chosen.neurons
+    linear_error = baselines.linear_error(opened.data, Side.VALIDATION)
     if method.refit:
         with timer("refit"):
-            final = refit(phase_one, encoded)
-            network = train(winner.variant, final, method, at_most=refit_size(winner))
-            n = network.size
+            final = refit_everything(winner.basis, method, opened)
+            network = refit_variant(winner, final, method)
     else:
-        network, final = winner.network.first(n), phase_one
-    is_kernel = winner.variant == "kernel"
-    tuning = final.tuning if is_kernel else None
-    left_out = _left_out(final, network) if is_kernel else np.zeros(0)
-    facts = {**(network.facts or {}), **kernel_facts(final, winner.variant, tuning)}
-    if is_kernel:
-        facts["leave_one_out_error"] = float(np.sqrt(np.mean(left_out**2)))
-    notes = (
-        *constant_note(final.data),
-        *cap_note(method, winner),
-        *tuning_note(tuning),
-        *activation_note(method, tuning),
-    )
+        final, network = winner.basis, winner.network.first(winner.chosen.neurons)
+    left_out = winner.variant.left_out(final, network)
     report = FitReport(
-        data=data_facts(dataset, encoded, split_data),
-        variant=winner.variant,
-        neurons=n,
+        data=facts.data_facts(opened),
+        variant=winner.variant.name,
+        neurons=network.size,
         chosen_neurons=winner.chosen.neurons,
         selection=winner.selection,
         choices=winner.curve.choices,
         train_error=winner.train_error,
         validation_error=winner.chosen.error,
         linear_error=linear_error,
-        training_rows=split_data.T,
-        validation_rows=encoded.rows.total - split_data.T,
+        training_rows=opened.data.T,
+        validation_rows=opened.validation_rows,
         refit=method.refit,
-        candidates=tuple(
-            Candidate(one.variant, one.chosen.neurons, one.train_error, one.chosen.error, one.seconds) for one in fitted
-        ),
+        candidates=tuple(candidates),
         stop=winner.network.stop,
-        facts=facts,
+        facts=facts.network_facts(network, final, left_out),
         relevance=_relevance(network, final.data),
         timings={},
         model=None,
-        settings=settings_facts(data, split, method, where),
-        notes=notes,
+        settings=facts.settings_facts(data, split, method, where),
+        notes=facts.fit_notes(final, method, winner.chosen.neurons),
     )
     view = final.data.view
     errors = order_statistics(left_out) * view.target_scale.scale
-    model = Model(encoded.encoding, view.input_map, view.target_scale, network, about(report), errors)
+    model = Model(opened.encoded.encoding, view.input_map, view.target_scale, network, facts.about(report), errors)
     return replace(report, timings=timer.report()), model
+
+
+def _candidate(fitted: FittedVariant, seconds: float) -> Candidate:
+    chosen = fitted.chosen
+    return Candidate(fitted.variant.name, chosen.neurons, fitted.train_error, chosen.error, seconds)
 
 
 def _relevance(network: Network, data: Training) -> tuple[tuple[str, float], ...]:
     names = [column.name for column in data.rows.columns]
     return shares(network, data.sample().X, data.view.input_map.groups, names)
-
-
-def _left_out(phase_one: PhaseOne, network: Network) -> Array:
-    """Standardised errors of training rows when each is left out, with its twins."""
-    alpha = (network.facts or {})["alpha"]
-    return kernel_variant.left_out_errors(phase_one.data, phase_one.kernel_basis, alpha, network.size)

@@ -79,7 +79,7 @@ class RowSplit:
 
 
 @dataclass(frozen=True)
-class JudgeOnValidation:
+class TrainOnValidation:
     """The same split with its test rows left out and its validation rows training: the refit inside a comparison."""
 
     split: Split

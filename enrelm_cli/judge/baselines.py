@@ -29,11 +29,15 @@ from enrelm_cli.fold.resources import cores
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
+from enrelm_cli.judge.curve import ElmBand
+from enrelm_cli.judge.errors import errors_of, relative_errors
 from enrelm_cli.kernels.activation import ERF, Activation
 from enrelm_cli.model.features import HiddenLayer
-from enrelm_cli.model.network import ErrorRows, Network, relative_errors
+from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.hidden_layer import pseudo_solve
+from enrelm_cli.settings import ElmSettings
 from enrelm_cli.types import Array
+from enrelm_cli.variants._variant import paper_limit
 
 # The random ELM
 
@@ -255,6 +259,14 @@ def _over_realizations(
         return [one for part in parts for one in part]
 
 
+def elm_band(data: Training, elm: ElmSettings, most: int | None) -> ElmBand:
+    """The random ELM's curves over its realisations, up to the paper's limit unless told otherwise."""
+    n = most or paper_limit(data.d, data.T)
+    curves = elm_curves(data, RandomElm(n, elm.realizations, elm.seed, elm.weight_std))
+    train, valid = curves.train, curves.validation
+    return ElmBand(valid.mean, valid.std, valid.min, valid.max, train.mean, train.min, train.max, elm.realizations)
+
+
 def elm_networks(data: Training, elm: RandomElm) -> tuple[Network, ...]:
     """The networks of the largest size, one for each realisation."""
     return tuple(
@@ -311,5 +323,4 @@ def linear_network(data: Training) -> Network:
 
 def linear_error(data: Training, side: Side) -> float:
     """Err of linear regression on one side's rows."""
-    sums = data.fold(ErrorRows(data.view, (linear_network(data),), side), "linear regression's error")
-    return float(relative_errors(sums["squares"], float(sums["total"]))[0])
+    return float(errors_of(data, (linear_network(data),), side)[0])

@@ -9,6 +9,7 @@ what predicting that mean gives. A curve is the array Err(1), Err(2), ..., Err(n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,9 @@ class Choice:
     neurons: int
     error: float
 
+    def to_json(self) -> dict[str, Any]:
+        return {"neurons": self.neurons, "validation_error": self.error}
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -40,6 +44,57 @@ class Choices:
     best: Choice
     knee: Choice | None
     smallest: Choice
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: None if choice is None else choice.to_json() for name, choice in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Errors of every nested size, for the rows that trained and the rows that choose."""
+
+    variant: str
+    train: Array  # (n,)
+    validation: Array  # (n,)
+    choices: Choices
+    stop: str | None  # why the iteration stopped, where there was one
+    converged: bool  # the curve ends because the method converged: its last value goes on (the paper's dashed line)
+    limit: int  # the largest size that was allowed
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "variant": self.variant,
+            "curve": [
+                {"neurons": n + 1, "train_error": float(t), "validation_error": float(v)}
+                for n, (t, v) in enumerate(zip(self.train, self.validation, strict=True))
+            ],
+            "choices": self.choices.to_json(),
+            "stop": self.stop,
+            "converged": self.converged,
+        }
+
+
+@dataclass(frozen=True)
+class ElmBand:
+    """Random ELM over realisations: mean, standard deviation, smallest and largest error of every size."""
+
+    mean: Array  # (n,)
+    std: Array
+    low: Array
+    high: Array
+    train_mean: Array
+    train_low: Array
+    train_high: Array
+    realizations: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "realizations": self.realizations,
+            "curve": [
+                {"neurons": n + 1, "mean": float(m), "std": float(s), "min": float(a), "max": float(b)}
+                for n, (m, s, a, b) in enumerate(zip(self.mean, self.std, self.low, self.high, strict=True))
+            ],
+        }
 
 
 def choices(curve: Array, within: float = 0.01) -> Choices:

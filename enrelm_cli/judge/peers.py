@@ -1,4 +1,4 @@
-"""Rows of `compare` from scikit-learn (extra `baselines`): what a user would pick instead, on the same splits.
+"""Rows of `compare` from other libraries, where they are installed: what a user would pick instead, on the same splits.
 
 Each sees the same encoded, standardised training rows as our methods and chooses its own settings from them alone.
 """
@@ -19,14 +19,12 @@ from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.types import Array
 
-PEERS = ("ridge", "nystroem+ridge", "hist-gradient-boosting")
-
 _ALPHAS = np.logspace(-6.0, 4.0, 21)
 _LANDMARKS = 500
 
 
-def installed() -> bool:
-    return find_spec("sklearn") is not None
+def installed(package: str) -> bool:
+    return find_spec(package) is not None
 
 
 @dataclass(frozen=True)
@@ -58,26 +56,45 @@ class SideRows:
         return Stacked((self.view(chunk, self.side),))
 
 
-def fit_peer(name: str, data: Training, seed: int) -> Callable[[Array], Array]:
-    """A function from standardised rows to standardised predictions."""
-    if not installed():
-        raise UsageError(f"'{name}' comes from scikit-learn, which is not installed", "pip install 'enrelm[baselines]'")
+@dataclass(frozen=True)
+class Peer:
+    """A regressor with the interface that scikit-learn made common."""
+
+    name: str
+    library: str
+    package: str  # to import
+    fit: Callable[[Array, Array, int], Any]  # X, y and a seed -> something that can predict
+    install: str  # what pip is to be told
+
+
+@dataclass(frozen=True)
+class FittedPeer:
+    model: Any
+
+    def predict(self, X: Array) -> Array:
+        return np.asarray(self.model.predict(X), dtype=np.float64) if len(X) else np.zeros(0)
+
+
+def fit_peer(peer: Peer, data: Training, seed: int) -> FittedPeer:
+    if not installed(peer.package):
+        problem = f"'{peer.name}' comes from {peer.library}, which is not installed"
+        raise UsageError(problem, f"pip install '{peer.install}'")
     if not data.rows.in_memory:
         raise UsageError(
-            f"'{name}' needs the table in memory",
+            f"'{peer.name}' needs the table in memory",
             "leave it out (--method kernel --method linear), or allow more with --memory",
         )
     rows = data.fold(SideRows(data.view, Side.TRAIN), "gathering rows")
-    return _FITS[name](rows.X, rows.y, seed)
+    return FittedPeer(peer.fit(rows.X, rows.y, seed))
 
 
-def _ridge(X: Array, y: Array, seed: int) -> Callable[[Array], Array]:
+def _ridge(X: Array, y: Array, seed: int) -> Any:
     from sklearn.linear_model import RidgeCV
 
-    return _predictor(RidgeCV(_ALPHAS).fit(X, y))
+    return RidgeCV(_ALPHAS).fit(X, y)
 
 
-def _nystroem(X: Array, y: Array, seed: int) -> Callable[[Array], Array]:
+def _nystroem(X: Array, y: Array, seed: int) -> Any:
     """A 12-point grid over gamma; RidgeCV's own leave-one-out error chooses."""
     from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import RidgeCV
@@ -89,17 +106,31 @@ def _nystroem(X: Array, y: Array, seed: int) -> Callable[[Array], Array]:
         model = make_pipeline(features, RidgeCV(_ALPHAS)).fit(X, y)
         if best is None or model[-1].best_score_ > best[-1].best_score_:
             best = model
-    return _predictor(best)
+    return best
 
 
-def _boosting(X: Array, y: Array, seed: int) -> Callable[[Array], Array]:
+def _boosting(X: Array, y: Array, seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    return _predictor(HistGradientBoostingRegressor(random_state=seed).fit(X, y))
+    return HistGradientBoostingRegressor(random_state=seed).fit(X, y)
 
 
-def _predictor(model: Any) -> Callable[[Array], Array]:
-    return lambda X: np.asarray(model.predict(X), dtype=np.float64)
+def _catboost(X: Array, y: Array, seed: int) -> Any:
+    from catboost import CatBoostRegressor
+
+    return CatBoostRegressor(random_seed=seed, verbose=False, allow_writing_files=False).fit(X, y)
 
 
-_FITS = {"ridge": _ridge, "nystroem+ridge": _nystroem, "hist-gradient-boosting": _boosting}
+def _lightgbm(X: Array, y: Array, seed: int) -> Any:
+    from lightgbm import LGBMRegressor
+
+    return LGBMRegressor(random_state=seed, verbose=-1).fit(X, y)
+
+
+PEERS = (
+    Peer("ridge", "scikit-learn", "sklearn", _ridge, "enrelm[baselines]"),
+    Peer("nystroem+ridge", "scikit-learn", "sklearn", _nystroem, "enrelm[baselines]"),
+    Peer("hist-gradient-boosting", "scikit-learn", "sklearn", _boosting, "enrelm[baselines]"),
+    Peer("catboost", "CatBoost", "catboost", _catboost, "catboost"),
+    Peer("lightgbm", "LightGBM", "lightgbm", _lightgbm, "lightgbm"),
+)

@@ -6,7 +6,7 @@ Kept apart from what fits them, and free of scipy: this is all that a batch of p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ class Features(Protocol):
 class HiddenLayer:
     """s(x) = sigma(W x) - offset."""
 
+    kind: ClassVar[str] = "hidden layer"
     W: Array  # (n, d)
     offset: Array  # (n,) zero, or the mean of the training outputs where the variant centres them
     sigma: Activation = activation.ERF
@@ -77,6 +78,7 @@ class HiddenLayer:
 class KernelFeatures:
     """phi(x) = K(x, Z) P - offset: hidden outputs that are the kernel's own eigenfunctions."""
 
+    kind: ClassVar[str] = "kernel"
     kernel: Kernel
     Z: Array  # (m, d)
     P: Array  # (m, k)

@@ -49,22 +49,21 @@ class EigenBasis:
     rows: int  # T
     y_mean: float = 0.0  # of the standardised target: 0 unless rows were added after it was standardised
     space: Array | None = None  # (., k): U = B V where the basis comes from Gram sums
-    known: tuple[Keys, Array] | None = (
-        None  # keys (m,) sorted and U_z (m, k): exact rows of U where every row is a landmark
-    )
+    # Keys (m,) sorted and U_z (m, k): exact rows of U where every row is a landmark.
+    exact: tuple[Keys, Array] | None = None
 
     def of_training(self, chunk: Chunk) -> Array:
         """Rows of U for standardised training rows: (t, k)."""
-        if self.known is None:
+        if self.exact is None:
             return self.features.outputs(chunk.X)
-        key, U = self.known
+        key, U = self.exact
         return U[np.searchsorted(key, chunk.key)]
 
     def take(self, order: NDArray[np.int64]) -> EigenBasis:
-        known = None if self.known is None else (self.known[0], np.ascontiguousarray(self.known[1][:, order]))
+        exact = None if self.exact is None else (self.exact[0], np.ascontiguousarray(self.exact[1][:, order]))
         space = None if self.space is None else self.space[:, order]
         features = self.features.take(order)
-        return EigenBasis(self.values[order], features, self.c[order], self.rows, self.y_mean, space, known)
+        return EigenBasis(self.values[order], features, self.c[order], self.rows, self.y_mean, space, exact)
 
 
 @dataclass(frozen=True)
@@ -171,7 +170,7 @@ def full_basis(kernel: Kernel, landmarks: Landmarks, counts: Sums, centred: bool
         # Columns of P sum to zero, but for rounding that a small eigenvalue magnifies.
         P -= (n / T)[:, None] * P.sum(axis=0)
     features = KernelFeatures(kernel, Z, P, mean @ P)
-    return EigenBasis(values, features, U.T @ y_sum, int(T), known=(key, U))
+    return EigenBasis(values, features, U.T @ y_sum, int(T), exact=(key, U))
 
 
 @one_blas_thread

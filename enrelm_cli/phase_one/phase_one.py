@@ -1,4 +1,8 @@
-"""Phase 1 as a value of its own: kernel, landmarks and eigenbasis of some training rows, shared by every variant.
+"""Phase 1 in three calls, each with a frozen result that every variant shares: tune -> basis_of -> refit.
+
+    tune:      Training -> Tuned     a kernel, and the rows as it sees them
+    basis_of:  Tuned -> Basis        landmarks, sums over the rows of each side, eigenvectors U of the training rows
+    refit:     Basis -> Basis        validation rows train too; no pass over the rows
 
 A small table has every row as a landmark and is decomposed exactly; a larger one is passed over once, and its Gram
 sums are kept for each side apart: the errors of validation rows and a refit to training and validation rows together
@@ -7,21 +11,17 @@ then follow from small matrices, without another pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from enrelm_cli.fold.folds import Chunk, Sums
-from enrelm_cli.inputs.split import JudgeOnValidation, Side
+from enrelm_cli.inputs.split import Side, TrainOnValidation
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels import nngp
 from enrelm_cli.kernels.arcsine import Kernel
-from enrelm_cli.model.network import relative_errors
 from enrelm_cli.phase_one.eigenbasis import (
     CountRows,
     EigenBasis,
@@ -31,7 +31,6 @@ from enrelm_cli.phase_one.eigenbasis import (
     full_basis,
     landmark_basis,
     landmark_projection,
-    nested_squares,
 )
 from enrelm_cli.phase_one.landmarks import PAPER_LANDMARKS, Landmarks, check_all, choose, kernel_landmarks
 from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
@@ -40,169 +39,75 @@ from enrelm_cli.types import Array
 if TYPE_CHECKING:
     from enrelm_cli.phase_one.tuning import Tuning
 
-Timer = Callable[[str], AbstractContextManager[None]]
+JOINED = (Side.TRAIN, Side.VALIDATION)
+# Up to this many rows a refit tunes once more: it takes about a second.
+TUNED_AGAIN = 1000
 
-# Below this relative error the differences of sums that give it have lost too many digits: the rows are read instead.
-_RESOLVED = 1e-4
+
+class Start(Enum):
+    """The phase 1 that a variant builds on."""
+
+    PAPER = "the kernel that the user fixed, else the paper's; U as it is"
+    TUNED = "the kernel tuned on the training rows; U centred"
+
+    @property
+    def centred(self) -> bool:
+        return self is Start.TUNED
+
+
+# --- tune ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Gram:
-    """One kernel's sums over the rows of each side."""
+class Tuned:
+    """A kernel, and the rows as it sees them."""
 
+    start: Start
+    data: Training
     kernel: Kernel
-    landmarks: Landmarks
-    projection: Projection
-    sums: SideSums
-
-    def basis(self, sides: tuple[Side, ...], centred: bool) -> EigenBasis:
-        return landmark_basis(self.kernel, self.landmarks, self.projection.R, self.of(sides), centred)
-
-    def of(self, sides: tuple[Side, ...]) -> Sums:
-        """The sums of these sides together."""
-        return self.sums.total(sides)
+    most_landmarks: int  # that `--landmarks auto` takes of a large table
+    tuning: Tuning | None = None  # how the kernel was found; None where it was fixed
 
 
-def gram_of(data: Training, kernel: Kernel, landmarks: Landmarks, sides: tuple[Side, ...] = (Side.TRAIN,)) -> Gram:
-    """One pass over the rows."""
-    projection = landmark_projection(kernel, landmarks)
-    partial = GramRows(data.view, kernel.prepare(landmarks.Z), projection, sides)
-    return Gram(kernel, landmarks, projection, data.fold(partial, "Gram matrix"))
+def tune(data: Training, method: MethodSettings, start: Start, found: Tuning | None = None) -> Tuned:
+    """The kernel of one start. `found`: what tuning gave before, on some of these rows, is taken over."""
+    settings = method.kernel
+    nngp.require(settings.activation, settings.backend)
+    many = kernel_landmarks(data.T)
+    if not settings.tune:
+        # The starts have one kernel, and share what is computed for it.
+        return Tuned(start, data, fixed_kernel(settings), many)
+    if start is Start.PAPER:
+        return Tuned(start, data, fixed_kernel(settings), PAPER_LANDMARKS)
+    tuning = found or _search(data, settings)
+    v, b, depth = tuning.kernel.weight_variance, tuning.kernel.bias_variance, tuning.kernel.depth
+    # Tuned for erf: its variances serve the other activations too (tanh on friedman: 0.30, not tuned 0.52).
+    kernel = nngp.kernel_of(settings.activation, settings.backend, v, b, depth)
+    return Tuned(start, data, kernel, many, tuning)
 
 
-def eigenbasis_of(data: Training, kernel: Kernel, landmarks: Landmarks, centred: bool) -> EigenBasis:
-    """Kernel and eigenvectors of the training rows."""
-    if not landmarks.complete:
-        return gram_of(data, kernel, landmarks).basis((Side.TRAIN,), centred)
-    counts = data.fold(CountRows(data.view, np.sort(landmarks.key)), "counting rows")
-    return full_basis(kernel, landmarks, counts, centred)
+def tune_again(before: Tuned, data: Training, method: MethodSettings) -> Tuned:
+    """The kernel of more rows. A table that is small enough is tuned again with all of them (la_ozone: 0.475 against
+    0.495 as the mean of eight splits); a larger one keeps what its training rows gave.
+    """
+    # A level that only validation rows had is a new input: what was tuned does not know it.
+    same_inputs = np.array_equal(before.data.view.input_map.keep, data.view.input_map.keep)
+    return tune(data, method, before.start, before.tuning if data.T > TUNED_AGAIN and same_inputs else None)
 
 
-class PhaseOne:
-    """Each part is computed when it is first asked for."""
+def _search(data: Training, settings: KernelSettings) -> Tuning:
+    from enrelm_cli.phase_one.tuning import TuneSettings
+    from enrelm_cli.phase_one.tuning import tune as search
 
-    def __init__(self, data: Training, method: MethodSettings, timer: Timer, tuning: Tuning | None = None) -> None:
-        nngp.require(method.kernel.activation, method.kernel.backend)
-        self.data = data
-        self.method = method
-        self._timer = timer
-        self._given = tuning
-        self._sides: tuple[Side, ...] = (Side.TRAIN,)
-
-    @cached_property
-    def kernel_landmarks(self) -> Landmarks:
-        return self._landmarks(kernel_landmarks(self.data.T))
-
-    @cached_property
-    def paper_landmarks(self) -> Landmarks:
-        # Without tuning the variants have one kernel, and share what is computed for it.
-        return self._landmarks(PAPER_LANDMARKS) if self.method.kernel.tune else self.kernel_landmarks
-
-    def _landmarks(self, many: int) -> Landmarks:
-        wanted = self.method.landmarks
-        if wanted == ALL_ROWS:
-            wanted = check_all(self.data.T, self.data.rows.whole)
-        return choose(self.data.sample(), self.data.T, wanted, many)
-
-    @cached_property
-    def paper_kernel(self) -> Kernel:
-        """The kernel of the paper's variants: what the user fixed, else the paper's v = 1, b = 0, depth 1."""
-        return fixed_kernel(self.method.kernel)
-
-    @cached_property
-    def tuning(self) -> Tuning | None:
-        """What tuning found on the training rows; None where it was not asked for."""
-        settings = self.method.kernel
-        if self._given is not None or not settings.tune:
-            return self._given
-        from enrelm_cli.phase_one.tuning import TuneSettings, tune
-
-        with self._timer("tuning"):
-            X, y = distinct_inputs(self.data.sample())
-            rows = min(len(y), settings.tune_rows)
-            groups = self.data.view.input_map.groups
-            asked = TuneSettings(
-                rows, settings.tune_steps, settings.weight_variance, settings.bias_variance, settings.depth
-            )
-            progress = self.data.rows.engine.progress
-            progress.start("tuning, in evaluations", settings.tune_steps)
-            try:
-                return tune(X[:rows], y[:rows], groups, asked, progress.advance)
-            finally:
-                progress.finish()
-
-    @cached_property
-    def tuned_kernel(self) -> Kernel:
-        """Tuned for erf: its variances serve the other activations too (tanh on friedman: 0.30, not tuned 0.52)."""
-        if self.tuning is None:
-            return self.paper_kernel
-        settings, tuned = self.method.kernel, self.tuning.kernel
-        return nngp.kernel_of(
-            settings.activation, settings.backend, tuned.weight_variance, tuned.bias_variance, tuned.depth
-        )
-
-    @cached_property
-    def _paper_gram(self) -> Gram:
-        return gram_of(self.data, self.paper_kernel, self.paper_landmarks, (Side.TRAIN, Side.VALIDATION))
-
-    @cached_property
-    def _kernel_gram(self) -> Gram:
-        if not self.method.kernel.tune:
-            return self._paper_gram
-        return gram_of(self.data, self.tuned_kernel, self.kernel_landmarks, (Side.TRAIN, Side.VALIDATION))
-
-    @cached_property
-    def paper_basis(self) -> EigenBasis:
-        """Of the paper's variants."""
-        with self._timer("kernel and eigenvectors"):
-            if self.paper_landmarks.complete:
-                return eigenbasis_of(self.data, self.paper_kernel, self.paper_landmarks, centred=False)
-            return self._paper_gram.basis(self._sides, centred=False)
-
-    @cached_property
-    def kernel_basis(self) -> EigenBasis:
-        """Of the kernel variant: tuned and centred."""
-        kernel, landmarks = self.tuned_kernel, self.kernel_landmarks
-        with self._timer("kernel and eigenvectors"):
-            if landmarks.complete:
-                return eigenbasis_of(self.data, kernel, landmarks, centred=True)
-            return self._kernel_gram.basis(self._sides, centred=True)
-
-    def landmarks_of(self, variant: str) -> Landmarks:
-        return self.kernel_landmarks if variant == "kernel" else self.paper_landmarks
-
-    def basis_of(self, variant: str) -> EigenBasis:
-        return self.kernel_basis if variant == "kernel" else self.paper_basis
-
-    def kernel_errors(self, order: NDArray[np.int64], beta: Array, intercept: float, side: Side) -> Array | None:
-        """Err of every nested size of the kernel variant without a pass; None where only the rows can tell."""
-        basis = self.kernel_basis
-        if basis.space is None or side not in self._kernel_gram.sums.sides:
-            return None
-        gram = self._kernel_gram.of((side,))
-        squares = nested_squares(gram, basis.space[:, order], basis.features.offset[order], beta, intercept)
-        errors = relative_errors(squares, float(gram["yy"]))
-        return errors if errors.min() > _RESOLVED else None
-
-    def refit(self) -> PhaseOne | None:
-        """The same landmarks, standardisation and kernel for training and validation rows together: no pass.
-
-        None where every training row is a landmark: the validation rows must then become landmarks too.
-        """
-        if self.kernel_landmarks.complete or self.paper_landmarks.complete:
-            return None
-        known = [gram for name in ("_paper_gram", "_kernel_gram") if (gram := self.__dict__.get(name)) is not None]
-        view = replace(self.data.view, split=JudgeOnValidation(self.data.view.split))
-        sides = (Side.TRAIN, Side.VALIDATION)
-        T = int(known[0].sums.total(sides)["n"])
-        # Not self.tuning: the paper's variants never asked for it, and it takes longer than all the rest.
-        tuning = self.__dict__.get("tuning", self._given)
-        joined = PhaseOne(replace(self.data, view=view, T=T), self.method, lambda _: nullcontext(), tuning)
-        joined._sides = sides
-        for name in ("_paper_gram", "_kernel_gram", "paper_landmarks", "kernel_landmarks"):
-            if name in self.__dict__:
-                joined.__dict__[name] = self.__dict__[name]
-        return joined
+    X, y = distinct_inputs(data.sample())
+    rows = min(len(y), settings.tune_rows)
+    asked = TuneSettings(rows, settings.tune_steps, settings.weight_variance, settings.bias_variance, settings.depth)
+    progress = data.rows.engine.progress
+    progress.start("tuning, in evaluations", settings.tune_steps)
+    try:
+        return search(X[:rows], y[:rows], data.view.input_map.groups, asked, progress.advance)
+    finally:
+        progress.finish()
 
 
 def distinct_inputs(sample: Chunk) -> tuple[Array, Array]:
@@ -214,7 +119,120 @@ def distinct_inputs(sample: Chunk) -> tuple[Array, Array]:
 
 
 def fixed_kernel(settings: KernelSettings) -> Kernel:
-    """What the user fixed, else the paper's."""
+    """What the user fixed, else the paper's v = 1, b = 0, depth 1."""
     v, b, depth = settings.weight_variance, settings.bias_variance, settings.depth
     v, b = 1.0 if v is None else v, 0.0 if b is None else b
     return nngp.kernel_of(settings.activation, settings.backend, v, b, depth or 1)
+
+
+# --- basis -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Gram:
+    """One kernel's sums over the rows of each side."""
+
+    kernel: Kernel
+    landmarks: Landmarks
+    projection: Projection
+    sums: SideSums
+
+    def eigenbasis(self, sides: tuple[Side, ...], centred: bool) -> EigenBasis:
+        return landmark_basis(self.kernel, self.landmarks, self.projection.R, self.sums.total(sides), centred)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Every distinct training row is a landmark: how many rows each stands for, and the sum of their targets."""
+
+    kernel: Kernel
+    landmarks: Landmarks
+    sums: Sums
+
+    def eigenbasis(self, centred: bool) -> EigenBasis:
+        return full_basis(self.kernel, self.landmarks, self.sums, centred)
+
+
+def gram_of(data: Training, kernel: Kernel, landmarks: Landmarks, sides: tuple[Side, ...] = (Side.TRAIN,)) -> Gram:
+    """One pass over the rows."""
+    projection = landmark_projection(kernel, landmarks)
+    partial = GramRows(data.view, kernel.prepare(landmarks.Z), projection, sides)
+    return Gram(kernel, landmarks, projection, data.fold(partial, "Gram matrix"))
+
+
+def counts_of(data: Training, kernel: Kernel, landmarks: Landmarks) -> Counts:
+    """One pass over the rows."""
+    counts = data.fold(CountRows(data.view, np.sort(landmarks.key)), "counting rows")
+    return Counts(kernel, landmarks, counts)
+
+
+def eigenbasis_of(data: Training, kernel: Kernel, landmarks: Landmarks, centred: bool) -> EigenBasis:
+    """Kernel and eigenvectors of the training rows."""
+    if landmarks.complete:
+        return counts_of(data, kernel, landmarks).eigenbasis(centred)
+    return gram_of(data, kernel, landmarks).eigenbasis((Side.TRAIN,), centred)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Phase 1 of some training rows: what a variant starts from."""
+
+    tuned: Tuned
+    sums: Gram | Counts
+    eigen: EigenBasis
+
+    @property
+    def data(self) -> Training:
+        """The rows as this kernel sees them."""
+        return self.tuned.data
+
+    @property
+    def landmarks(self) -> Landmarks:
+        return self.sums.landmarks
+
+    @property
+    def gram(self) -> Gram | None:
+        """The sums by side, where some rows stand for all."""
+        return self.sums if isinstance(self.sums, Gram) else None
+
+
+def basis_of(tuned: Tuned, method: MethodSettings) -> Basis:
+    """One pass over the rows."""
+    landmarks = choose_landmarks(tuned.data, method.landmarks, tuned.most_landmarks)
+    if landmarks.complete:
+        return _basis(tuned, counts_of(tuned.data, tuned.kernel, landmarks))
+    return _basis(tuned, gram_of(tuned.data, tuned.kernel, landmarks, JOINED))
+
+
+def restarted(basis: Basis, start: Start) -> Basis:
+    """The basis of another start that has the same kernel: no pass."""
+    return _basis(replace(basis.tuned, start=start), basis.sums)
+
+
+def _basis(tuned: Tuned, sums: Gram | Counts) -> Basis:
+    centred = tuned.start.centred
+    eigen = sums.eigenbasis((Side.TRAIN,), centred) if isinstance(sums, Gram) else sums.eigenbasis(centred)
+    return Basis(tuned, sums, eigen)
+
+
+def choose_landmarks(data: Training, wanted: int | None, many: int) -> Landmarks:
+    if wanted == ALL_ROWS:
+        wanted = check_all(data.T, data.rows.whole)
+    return choose(data.sample(), data.T, wanted, many)
+
+
+# --- refit -----------------------------------------------------------------------------------------------------------
+
+
+def refit(basis: Basis) -> Basis | None:
+    """The same landmarks, standardisation and kernel for training and validation rows together: no pass.
+
+    None where every training row is a landmark: the validation rows must then become landmarks too.
+    """
+    gram = basis.gram
+    if gram is None:
+        return None
+    view = replace(basis.data.view, split=TrainOnValidation(basis.data.view.split))
+    data = replace(basis.data, view=view, T=int(gram.sums.total(JOINED)["n"]))
+    eigen = gram.eigenbasis(JOINED, basis.tuned.start.centred)
+    return Basis(replace(basis.tuned, data=data), gram, eigen)

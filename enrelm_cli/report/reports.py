@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from enrelm_cli.judge.curve import Choice, Choices
-from enrelm_cli.types import Array
+from enrelm_cli.judge.curve import Choices, Curve, ElmBand
 
 Json = dict[str, Any]
 
@@ -36,54 +35,6 @@ class DataFacts:
             "inputs": list(self.inputs),
             "target": self.target,
             "hash": self.hash,
-        }
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Errors of every nested size, for the rows that trained and the rows that choose."""
-
-    variant: str
-    train: Array  # (n,)
-    validation: Array  # (n,)
-    choices: Choices
-    stop: str | None  # why the iteration stopped (incremental)
-    converged: bool  # the curve ends because the method converged: its last value goes on (the paper's dashed line)
-    limit: int  # the largest size that was allowed
-
-    def to_json(self) -> Json:
-        return {
-            "variant": self.variant,
-            "curve": [
-                {"neurons": n + 1, "train_error": float(t), "validation_error": float(v)}
-                for n, (t, v) in enumerate(zip(self.train, self.validation, strict=True))
-            ],
-            "choices": choices_to_json(self.choices),
-            "stop": self.stop,
-            "converged": self.converged,
-        }
-
-
-@dataclass(frozen=True)
-class ElmBand:
-    """Random ELM over realisations: mean, standard deviation, smallest and largest error of every size."""
-
-    mean: Array  # (n,)
-    std: Array
-    low: Array
-    high: Array
-    train_mean: Array
-    train_low: Array
-    train_high: Array
-    realizations: int
-
-    def to_json(self) -> Json:
-        return {
-            "realizations": self.realizations,
-            "curve": [
-                {"neurons": n + 1, "mean": float(m), "std": float(s), "min": float(a), "max": float(b)}
-                for n, (m, s, a, b) in enumerate(zip(self.mean, self.std, self.low, self.high, strict=True))
-            ],
         }
 
 
@@ -134,7 +85,7 @@ class FitReport:
             "validation_error": self.validation_error,
             "linear_error": self.linear_error,
             "selection": self.selection,
-            "choices": choices_to_json(self.choices),
+            "choices": self.choices.to_json(),
             "inputs": list(self.data.inputs),
             "rows": self.data.rows,
             "training_rows": self.training_rows,
@@ -290,15 +241,3 @@ class InfoReport:
         document["relevance"] = [{"input": name, "share": share} for name, share in self.relevance]
         document["notes"] = list(self.notes)
         return document
-
-
-def choices_to_json(choices: Choices) -> Json:
-    return {
-        "best": _choice(choices.best),
-        "knee": _choice(choices.knee),
-        "smallest": _choice(choices.smallest),
-    }
-
-
-def _choice(choice: Choice | None) -> Json | None:
-    return None if choice is None else {"neurons": choice.neurons, "validation_error": choice.error}

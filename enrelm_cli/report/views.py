@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from enrelm_cli.judge.curve import Choice, Choices
+from enrelm_cli.judge.curve import Choice, Choices, Curve
 from enrelm_cli.report import words
 from enrelm_cli.report.reports import (
     CompareReport,
     CompareRow,
-    Curve,
     CurveReport,
     DataFacts,
     FitReport,

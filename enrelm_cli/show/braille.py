@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from enrelm_cli.judge.curve import Curve
 from enrelm_cli.report import words
-from enrelm_cli.report.reports import Curve, CurveReport
+from enrelm_cli.report.reports import CurveReport
 from enrelm_cli.report.views import best_curve, named_choices
 from enrelm_cli.show.axes import Scale, error_scale, neuron_scale, ticks
 from enrelm_cli.types import Array

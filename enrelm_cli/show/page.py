@@ -15,8 +15,9 @@ from importlib import metadata
 import numpy as np
 
 from enrelm_cli.files import write_whole
+from enrelm_cli.judge.curve import Curve, ElmBand
 from enrelm_cli.report import words
-from enrelm_cli.report.reports import CompareReport, Curve, CurveReport, DataFacts, ElmBand, Json
+from enrelm_cli.report.reports import CompareReport, CurveReport, DataFacts, Json
 from enrelm_cli.report.views import (
     Block,
     Column,

@@ -16,7 +16,8 @@ import numpy as np
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.files import write_whole
-from enrelm_cli.report.reports import CompareReport, Curve, CurveReport, ElmBand
+from enrelm_cli.judge.curve import Curve, ElmBand
+from enrelm_cli.report.reports import CompareReport, CurveReport
 from enrelm_cli.report.views import best_curve, error_name, named_choices
 from enrelm_cli.show.axes import PURPLE, Scale, colour, error_scale, neuron_scale, ticks
 

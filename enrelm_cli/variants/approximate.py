@@ -9,10 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.inputs.training import Training
+from enrelm_cli.kernels import activation
 from enrelm_cli.kernels.activation import Activation
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.eigenbasis import EigenBasis
 from enrelm_cli.phase_one.hidden_layer import InverseRows, hidden_layer
+from enrelm_cli.phase_one.phase_one import Basis, Start
+from enrelm_cli.settings import MethodSettings
+from enrelm_cli.variants._variant import Variant
 
 
 def order(basis: EigenBasis, n: int) -> NDArray[np.int64]:
@@ -25,3 +29,14 @@ def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int) -> Network
     chosen = basis.take(order(basis, n))
     sums = data.fold(InverseRows(data.view, chosen, sigma), "hidden layer")
     return Network(hidden_layer(sums, sigma), chosen.c, basis.y_mean)
+
+
+class Approximate(Variant):
+    name = "approximate"
+    start = Start.PAPER
+
+    def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
+        return fit(basis.data, basis.eigen, activation.named(method.kernel.activation), n)
+
+
+VARIANT = Approximate()

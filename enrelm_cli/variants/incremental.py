@@ -23,12 +23,16 @@ from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
+from enrelm_cli.kernels import activation
 from enrelm_cli.kernels.activation import Activation
 from enrelm_cli.model.features import BLOCK, HiddenLayer
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.eigenbasis import EigenBasis
 from enrelm_cli.phase_one.hidden_layer import InverseRows, hidden_layer
+from enrelm_cli.phase_one.phase_one import Basis, Start
+from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array
+from enrelm_cli.variants._variant import Variant
 
 MAX_STEPS = 100_000
 
@@ -136,4 +140,19 @@ def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int, settings: 
     epsilon = settings.epsilon or data.T**-0.5
     path = stagewise(gram, n, epsilon, settings.tolerance, settings.max_steps)
     chosen = replace(layer.take(path.order), offset=path.means)
-    return Network(chosen, path.beta, basis.y_mean, path.stop.value, facts={"steps": path.steps})
+    converged = path.stop is Stop.TOLERANCE
+    return Network(chosen, path.beta, basis.y_mean, path.stop.value, converged, facts={"steps": path.steps})
+
+
+class Incremental(Variant):
+    name = "incremental"
+    start = Start.PAPER
+
+    def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
+        # The weights of the first n neurons go on moving while later ones come in: the path is walked to its end.
+        steps = StagewiseSettings(method.epsilon, method.tolerance, method.max_steps)
+        sigma = activation.named(method.kernel.activation)
+        return fit(basis.data, basis.eigen, sigma, self.most_neurons(basis, method), steps)
+
+
+VARIANT = Incremental()

@@ -8,7 +8,7 @@ import pytest
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.fold.hashing import hash_numbers
-from enrelm_cli.inputs.split import JudgeOnValidation, Side, hash_split, paper_split
+from enrelm_cli.inputs.split import Side, TrainOnValidation, hash_split, paper_split
 from enrelm_cli.types import Keys
 from tests import paper
 
@@ -88,7 +88,7 @@ def test_too_few_rows_cannot_be_split() -> None:
 def test_the_refit_inside_a_comparison_trains_on_validation_rows_and_never_on_test_rows() -> None:
     key = keys(300)
     split = hash_split(key, True, 1, 0.25, 0.25)
-    before, after = split.sides(chunk(key)), JudgeOnValidation(split).sides(chunk(key))
+    before, after = split.sides(chunk(key)), TrainOnValidation(split).sides(chunk(key))
     np.testing.assert_array_equal(after == Side.TEST, before == Side.TEST)
     assert set(after.tolist()) == {Side.TRAIN, Side.TEST}
 

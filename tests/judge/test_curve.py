@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from enrelm_cli.judge.curve import Choice, best, choices, knee, smallest
-from enrelm_cli.model.network import relative_error, relative_errors
+from enrelm_cli.judge.errors import relative_error, relative_errors
 from enrelm_cli.types import Array
 
 finite_curves = arrays(np.float64, st.integers(1, 60), elements=st.floats(0.01, 10.0))

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from enrelm_cli.judge.curve import choices
-from enrelm_cli.report.reports import Curve, CurveReport
+from enrelm_cli.judge.curve import Curve, choices
+from enrelm_cli.report.reports import CurveReport
 from enrelm_cli.show.axes import Scale, error_scale, neuron_scale, ticks
 from enrelm_cli.show.braille import Canvas, curve_plot
 from tests import sample_reports as samples

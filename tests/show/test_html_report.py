@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from enrelm_cli.judge.curve import choices
-from enrelm_cli.report.reports import CompareReport, Curve, CurveReport, DataFacts
+from enrelm_cli.judge.curve import Curve, choices
+from enrelm_cli.report.reports import CompareReport, CurveReport, DataFacts
 from enrelm_cli.show.page import page
 from enrelm_cli.show.render import html
 from tests import sample_reports as samples

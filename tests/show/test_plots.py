@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from enrelm_cli.errors import UsageError
-from enrelm_cli.judge.curve import choices
-from enrelm_cli.report.reports import Curve
+from enrelm_cli.judge.curve import Curve, choices
 from enrelm_cli.show.plots import check, compare_figure, curve_figure
 from enrelm_cli.show.render import plot
 from tests import sample_reports as samples

@@ -11,9 +11,10 @@ from enrelm_cli.fold.folds import Sums
 from enrelm_cli.inputs.split import Side, paper_split
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.judge.baselines import linear_network
+from enrelm_cli.judge.errors import CurveRows, relative_errors
 from enrelm_cli.kernels.activation import ERF
 from enrelm_cli.kernels.arcsine import ArcsineKernel
-from enrelm_cli.model.network import CurveRows, Network, relative_errors
+from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import eigenbasis_of
 from enrelm_cli.types import Array
 from enrelm_cli.variants import approximate, incremental
@@ -212,9 +213,9 @@ def test_flipping_the_sign_of_eigenvectors_changes_no_prediction(variant: str) -
     data = whole(X, y)
     basis = eigenbasis_of(data, ArcsineKernel(), all_landmarks(data), centred=False)
     signs = np.where(np.random.default_rng(0).random(len(basis.values)) < 0.5, -1.0, 1.0)
-    assert basis.known is not None
+    assert basis.exact is not None
     flipped = type(basis)(
-        basis.values, basis.features, basis.c * signs, basis.rows, known=(basis.known[0], basis.known[1] * signs)
+        basis.values, basis.features, basis.c * signs, basis.rows, exact=(basis.exact[0], basis.exact[1] * signs)
     )
     results = []
     for one in (basis, flipped):

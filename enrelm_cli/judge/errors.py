@@ -1,0 +1,121 @@
+"""Errors of networks on one side's rows, from the rows themselves or from sums that phase 1 has kept.
+
+Err(l) = sqrt( sum_i (y_i - yhat_il)^2 / sum_i (y_i - ybar)^2 ),  l = 1..n
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from enrelm_cli.errors import DataError
+from enrelm_cli.fold.folds import Chunk, Sums
+from enrelm_cli.inputs.split import Side
+from enrelm_cli.inputs.standard import View
+from enrelm_cli.inputs.training import Training
+from enrelm_cli.model.network import Network
+from enrelm_cli.phase_one.eigenbasis import nested_squares
+from enrelm_cli.phase_one.phase_one import Basis
+from enrelm_cli.types import Array
+
+# Rows of a block of a curve: the running sums of a block stay in cache.
+_BLOCK = 512
+# Below this relative error the differences of sums that give it have lost too many digits: the rows are read instead.
+_RESOLVED = 1e-4
+
+
+class Predictor(Protocol):
+    """Standardised rows to standardised predictions."""
+
+    def predict(self, X: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class CurveRows:
+    """Partial (algorithm 4): the squared error of every size 1..n over one side's rows, by one running sum a row."""
+
+    view: View
+    network: Network
+    side: Side
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = self.view(chunk, self.side)
+        squares = np.zeros(self.network.size)
+        for block in chunk.blocks(_BLOCK):
+            terms = self.network.features.outputs(block.X)
+            terms *= self.network.beta
+            np.cumsum(terms, axis=1, out=terms)
+            terms -= (block.y - self.network.intercept)[:, None]
+            squares += np.einsum("ij,ij->j", terms, terms)
+        return Sums({"squares": squares, "total": chunk.y @ chunk.y, "rows": chunk.rows})
+
+
+@dataclass(frozen=True)
+class ErrorRows:
+    """Partial: squared errors of several networks over one side's rows, in one pass."""
+
+    view: View
+    networks: tuple[Predictor, ...]
+    side: Side
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = self.view(chunk, self.side)
+        squares = [float(np.sum((network.predict(chunk.X) - chunk.y) ** 2)) for network in self.networks]
+        return Sums({"squares": np.array(squares), "total": float(chunk.y @ chunk.y), "rows": chunk.rows})
+
+
+def relative_errors(squared: Array, total: float) -> Array:
+    """Err(l) = sqrt( sum_i (y_i - yhat_il)^2 / sum_i (y_i - ybar)^2 ) from the two sums over rows: (n,), () -> (n,).
+
+    Where every target equals the training mean there is nothing to relate to: a perfect prediction has error 0, any
+    other an infinite one.
+    """
+    # The sums come from differences that rounding may leave a hair below zero.
+    squared = np.maximum(squared, 0.0)
+    if total > 0.0:
+        return np.sqrt(squared / total)
+    return np.where(squared > 0.0, np.inf, 0.0)
+
+
+def relative_error(y: Array, y_hat: Array, y_mean: float) -> float:
+    """||y - yhat|| / ||y - ybar|| with ybar the training mean."""
+    squared = np.array([float(np.sum((y - y_hat) ** 2))])
+    return float(relative_errors(squared, float(np.sum((y - y_mean) ** 2)))[0])
+
+
+def curve_of(basis: Basis, network: Network, side: Side) -> Array:
+    """Err(1..n) over one side's rows."""
+    errors = errors_from_sums(basis, network, side)
+    if errors is not None:
+        return errors
+    sums = basis.data.fold(CurveRows(basis.data.view, network, side), "error curve")
+    return _relative(sums, side)
+
+
+def errors_from_sums(basis: Basis, network: Network, side: Side) -> Array | None:
+    """Err(1..n) without a pass, for columns of the basis itself; None where only the rows can tell."""
+    gram, V = basis.gram, basis.eigen.space
+    if network.order is None or gram is None or V is None or side not in gram.sums.sides:
+        return None
+    sums = gram.sums.total((side,))
+    offset = basis.eigen.features.offset[network.order]
+    squares = nested_squares(sums, V[:, network.order], offset, network.beta, network.intercept)
+    errors = relative_errors(squares, float(sums["yy"]))
+    return errors if errors.min() > _RESOLVED else None
+
+
+def errors_of(data: Training, networks: tuple[Predictor, ...], side: Side) -> Array:
+    """Err of each network over one side's rows."""
+    return _relative(data.fold(ErrorRows(data.view, networks, side), "predicting"), side)
+
+
+def _relative(sums: Sums, side: Side) -> Array:
+    """No rows have no error; nought would pass for a perfect one."""
+    if not int(sums["rows"]):
+        raise DataError(
+            f"the split left no {side.name.lower()} rows",
+            "choose another split with --seed, or more rows with --validation-size",
+        )
+    return relative_errors(sums["squares"], float(sums["total"]))

@@ -1,0 +1,42 @@
+"""What a variant is: where it starts from, and how it finds a network there."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from enrelm_cli.model.network import Network
+from enrelm_cli.phase_one.phase_one import Basis, Start
+from enrelm_cli.settings import MethodSettings
+from enrelm_cli.types import Array
+
+
+class Variant(ABC):
+    """Phase 2. A file of this folder defines one and ends with `VARIANT = ...`, an instance of it."""
+
+    name: ClassVar[str]  # that of its file
+    start: ClassVar[Start]  # the phase 1 that it builds on
+    # A ridge of its own holds back what a neuron should not say: it may use its whole basis, and keeps all neurons
+    # unless fewer are clearly better.
+    regularised: ClassVar[bool] = False
+
+    @abstractmethod
+    def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
+        """The nested networks of sizes up to n; or up to more, where the first n weights depend on those after them."""
+
+    def left_out(self, basis: Basis, network: Network) -> Array:
+        """Standardised errors of training rows when each is left out, with its twins: (q,), or none where unknown."""
+        return np.zeros(0)
+
+    def most_neurons(self, basis: Basis, method: MethodSettings) -> int:
+        """min(50 d, T/2) as in the paper, unless a ridge allows more."""
+        rank = len(basis.eigen.values)
+        limit = rank if self.regularised else paper_limit(basis.data.d, basis.data.T)
+        return max(1, min(method.max_neurons or limit, rank))
+
+
+def paper_limit(d: int, T: int) -> int:
+    """min(50 d, T/2)."""
+    return max(1, min(50 * d, T // 2))
