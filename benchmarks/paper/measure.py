@@ -21,7 +21,7 @@ from scipy.special import erf, erfinv
 from benchmarks.paper.datasets import BY_NAME
 from enrelm_cli.commands import synthetic
 from enrelm_cli.fold.folds import Chunk, LocalEngine, Sums
-from enrelm_cli.inputs.dataset import DataSettings, encode, open_dataset
+from enrelm_cli.inputs.dataset import encode, open_dataset
 from enrelm_cli.inputs.split import Side, paper_split
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.judge import baselines
@@ -30,7 +30,7 @@ from enrelm_cli.judge.curve import Choices, choices
 from enrelm_cli.judge.errors import curve_of, relative_errors
 from enrelm_cli.judge.fitting import FittedVariant, fit_variant
 from enrelm_cli.phase_one.phase_one import Basis, Start, basis_of, tune
-from enrelm_cli.settings import EngineSettings, KernelSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import DataSettings, EngineSettings, KernelSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.table.table import ReadOptions, Roles
 from enrelm_cli.types import Array

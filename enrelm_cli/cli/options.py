@@ -110,9 +110,9 @@ def _column_names(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _method_names(incomplete: str) -> list[str]:
-    from enrelm_cli.commands.compare import METHODS
+    from enrelm_cli.commands.compare import default_methods
 
-    return [name for name in METHODS if name.startswith(incomplete)]
+    return [name for name in default_methods() if name.startswith(incomplete)]
 
 
 _COMPLETIONS: dict[str, Callable[..., list[str]]] = {"columns": _column_names, "methods": _method_names}

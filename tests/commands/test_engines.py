@@ -25,10 +25,9 @@ from enrelm_cli.fold.connection import dask_engine
 from enrelm_cli.fold.folds import LocalEngine, Silent
 from enrelm_cli.fold.hashing import SAMPLE_ROWS
 from enrelm_cli.inputs import dataset
-from enrelm_cli.inputs.dataset import DataSettings
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.model.model import Model
-from enrelm_cli.settings import EngineSettings, KernelSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import DataSettings, EngineSettings, KernelSettings, MethodSettings, SplitSettings
 from enrelm_cli.table.pieces import check_files
 from enrelm_cli.table.table import ReadOptions, Roles
 from enrelm_cli.types import Array

@@ -30,11 +30,10 @@ from enrelm_cli.fold.connection import dask_engine
 from enrelm_cli.fold.folds import Engine, LocalEngine, Progress, Silent, Sums
 from enrelm_cli.fold.tasks import Part, Shared, fingerprint
 from enrelm_cli.inputs import dataset
-from enrelm_cli.inputs.dataset import DataSettings
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.inputs.training import training
 from enrelm_cli.model.model import Model
-from enrelm_cli.settings import EngineSettings, KernelSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import DataSettings, EngineSettings, KernelSettings, MethodSettings, SplitSettings
 from enrelm_cli.table.table import ReadOptions, Roles
 from enrelm_cli.types import Array
 from tests.cli_runner import run, succeed

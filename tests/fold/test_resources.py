@@ -20,6 +20,6 @@ def test_an_option_and_a_variable_read_a_size_alike(text: str, size: int, monkey
 
 @pytest.mark.parametrize("text", ["", "G", "-1", "2iB", "1e9", "²", "nan", "9" * 40])
 def test_what_is_no_size_is_refused_with_the_way_to_write_it(text: str) -> None:
-    with pytest.raises(UsageError, match="--memory .* is not a size") as caught:
+    with pytest.raises(UsageError, match=r"--memory .* is not a size") as caught:
         parse_bytes(text)
     assert "--memory 2G" in (caught.value.hint or "")
