@@ -7,6 +7,7 @@ DEMO := .enrelm-demo
 # Two processes share the tests, so BLAS keeps to one thread in each.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 DATA ?= ../shared/data
+TABLES ?= ../shared/tables
 
 .PHONY: demo test test-all test-dask test-onnx test-nngp bench reproduce graph clean
 .SECONDARY:
@@ -60,7 +61,8 @@ test-nngp: $(VENV)-nngp/.installed
 	$(VENV)-nngp/bin/python -m pytest tests/kernels/test_nngp.py
 
 # The tool beside its alternatives, in an environment of their own. Wants a quiet machine, and an hour or more of it.
-# make bench BENCH='--only selection,startup', make bench BENCH=--quick
+# make bench BENCH='--only selection,startup', make bench BENCH=--quick, make bench BENCH='--only tables --splits 1'
+# The sections `tables` and `local` keep each result in .enrelm-bench, so that a run that was interrupted goes on.
 $(VENV)-bench/.installed-peers: pyproject.toml benchmarks/requirements.txt
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install -qq --disable-pip-version-check --upgrade pip
@@ -71,10 +73,11 @@ $(VENV)-bench/.installed-peers: pyproject.toml benchmarks/requirements.txt
 	touch $@
 
 bench: $(VENV)-bench/.installed-peers
-	ENRELM_PAPER_DATA=$${ENRELM_PAPER_DATA:-$(wildcard $(DATA))} $(VENV)-bench/bin/python -m benchmarks $(BENCH)
+	ENRELM_PAPER_DATA=$${ENRELM_PAPER_DATA:-$(wildcard $(DATA))} ENRELM_TABLES=$${ENRELM_TABLES:-$(wildcard $(TABLES))} \
+	  $(VENV)-bench/bin/python -m benchmarks $(BENCH)
 
 clean:
-	rm -rf $(VENV) $(VENV)-* $(DEMO) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-* $(DEMO) .enrelm-bench build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The paper's experiments beside its printed figures, into docs/reproduction; DATA=folder adds the real datasets.
 reproduce: $(VENV)/.installed

@@ -28,6 +28,8 @@ SECTIONS = {
     "scale": ("scale", False),
     "profile": ("profiling", False),
     "splits": ("splits", False),
+    "tables": ("tables", False),
+    "local": ("local", False),
 }
 
 
@@ -46,7 +48,7 @@ def main() -> None:
         # As an installed package is: a process that has to compile us first starts 0.15 s later.
         compileall.compile_dir(HERE.parent / "enrelm_cli", quiet=1)
         for name in chosen:
-            done = _section(name, options.quick)
+            done = _section(name, options)
             # Read again: sections may be run from several shells, one after the other.
             results = json.loads(results_path.read_text()) if results_path.exists() else {"sections": {}}
             results["sections"][name] = done
@@ -61,27 +63,30 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sizes: to see that it works, not how fast it is")
     parser.add_argument("--render", action="store_true", help="write the report again from results.json")
     parser.add_argument("--folder", type=Path, help="where the results go (benchmarks/, or benchmarks/quick/)")
+    parser.add_argument("--tables", metavar="NAME,...", default="", help="only these tables of `tables` and `local`")
+    parser.add_argument("--splits", type=int, default=5, metavar="K", help="splits of each table of `tables`")
     parser.add_argument("--part", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    options.folder = options.folder or (HERE / "quick" if options.quick else HERE)
+    partial = options.quick or options.tables or options.splits < 5
+    options.folder = options.folder or (HERE / "quick" if partial else HERE)
     return options
 
 
-def _section(name: str, quick: bool) -> dict[str, Any]:
+def _section(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Its outcome on one core and on all, with the machine as it was at the start."""
     _, both = SECTIONS[name]
     every = cores()
     threads = [1, every] if both and every > 1 and hasattr(os, "sched_setaffinity") else [every]
-    section: dict[str, Any] = {"quick": quick, "machine": machine(), "threads": {}}
+    section: dict[str, Any] = {"quick": options.quick, "machine": machine(), "threads": {}}
     for count in threads:
         print(f"{name}, {count} of {every} cores ...", file=sys.stderr, flush=True)
         start = time.perf_counter()
-        section["threads"][str(count)] = _in_a_process(name, quick, count)
+        section["threads"][str(count)] = _in_a_process(name, options, count)
         print(f"{name}, {count} of {every} cores: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     return section
 
 
-def _in_a_process(name: str, quick: bool, count: int) -> dict[str, Any]:
+def _in_a_process(name: str, options: argparse.Namespace, count: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="enrelm-bench-") as folder:
         words = [
             sys.executable,
@@ -91,7 +96,9 @@ def _in_a_process(name: str, quick: bool, count: int) -> dict[str, Any]:
             name,
             "--folder",
             folder,
-            *(["--quick"] if quick else []),
+            *(["--quick"] if options.quick else []),
+            f"--tables={options.tables}",
+            f"--splits={options.splits}",
         ]
         # Confined from its start: BLAS, OpenMP and our own threads all count the cores they may use.
         few = sorted(os.sched_getaffinity(0))[:count] if hasattr(os, "sched_getaffinity") else []
@@ -104,7 +111,8 @@ def _in_a_process(name: str, quick: bool, count: int) -> dict[str, Any]:
 
 def _one_part(options: argparse.Namespace) -> None:
     module = importlib.import_module(f"benchmarks.{SECTIONS[options.part][0]}")
-    outcome = module.run(Plan(options.quick, cores(), options.folder))
+    tables = tuple(options.tables.split(",")) if options.tables else ()
+    outcome = module.run(Plan(options.quick, cores(), options.folder, tables, options.splits))
     (options.folder / "outcome.json").write_text(json.dumps(outcome.to_json(), default=float))
 
 

@@ -27,6 +27,8 @@ class Plan:
     quick: bool
     threads: int  # cores that this process is confined to
     folder: Path  # for files; gone after the run
+    tables: tuple[str, ...] = ()  # of sections on real tables; none: all of them
+    splits: int = 5
 
 
 @dataclass
@@ -140,7 +142,7 @@ def machine() -> dict[str, Any]:
         "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "python": platform.python_version(),
         "blas": blas,
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": {name: version_of(name) for name in PACKAGES},
         "load": os.getloadavg()[0],
     }
 
@@ -166,7 +168,7 @@ def _processor() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "?")
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -34,6 +34,10 @@ class Goal:
         return self.measured >= self.bound if self.at_least else self.measured <= self.bound
 
 
+# What a user asks first.
+ACCURATE, FAST, NOT = "How accurate is it?", "How fast is it?", "When is it the wrong tool?"
+
+
 @dataclass
 class Outcome:
     """All of a section."""
@@ -42,6 +46,7 @@ class Outcome:
     goals: list[Goal] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     points: list[dict[str, Any]] = field(default_factory=list)
+    answers: dict[str, list[str]] = field(default_factory=dict)  # to the questions that open the report
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -53,4 +58,5 @@ class Outcome:
             [Goal(**goal) for goal in document["goals"]],
             document["remarks"],
             document["points"],
+            document.get("answers", {}),
         )

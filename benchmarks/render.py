@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measuring import BUSY
-from benchmarks.outcome import Outcome, Table
+from benchmarks.outcome import ACCURATE, FAST, NOT, Outcome, Table
 
 REMARKS = Path(__file__).parent / "REMARKS.md"
 
@@ -20,7 +20,8 @@ def render(results: dict[str, Any], order: list[str], folder: Path) -> None:
         for threads, outcome in section["threads"].items()
     }
     plots = _plots(outcomes, folder)
-    lines = ["# Benchmarks", "", *_preface(sections), "", *_goals(outcomes), "", *_machine(sections), ""]
+    lines = ["# Benchmarks", "", *_answers(outcomes), *_preface(sections), "", *_goals(outcomes), ""]
+    lines += [*_machine(sections), ""]
     for name in sections:
         lines += [f"## {name}", ""]
         parts = {threads: outcome for (of, threads), outcome in outcomes.items() if of == name}
@@ -33,6 +34,15 @@ def render(results: dict[str, Any], order: list[str], folder: Path) -> None:
     if REMARKS.exists():
         lines += [REMARKS.read_text().strip(), ""]
     (folder / "REPORT.md").write_text("\n".join(lines))
+
+
+def _answers(outcomes: dict[tuple[str, int], Outcome]) -> list[str]:
+    """What a user asks first, answered by the sections that were run."""
+    lines = []
+    for question in (ACCURATE, FAST, NOT):
+        said = [answer for outcome in outcomes.values() for answer in outcome.answers.get(question, [])]
+        lines += [f"**{question}**", *(f"- {answer}" for answer in dict.fromkeys(said)), ""] if said else []
+    return lines
 
 
 def _preface(sections: dict[str, Any]) -> list[str]:

@@ -30,5 +30,14 @@ def paper_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def public_tables() -> Path:
+    """The folder with public tables of the kinds people have, which are not part of the project either."""
+    folder = os.environ.get("ENRELM_TABLES")
+    if not folder:
+        pytest.skip("public tables: set ENRELM_TABLES to their folder")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
 def sample_data() -> Path:
     return Path(__file__).parent.parent / "sample_data"

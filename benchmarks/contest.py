@@ -1,0 +1,145 @@
+"""One method on one table's training rows, judged on the rows held out; results are kept, so a run can be continued.
+
+Our side is the command line: `enrelm fit TRAIN --target NAME` and nothing else, `enrelm predict MODEL TEST`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from benchmarks.contenders import PACKAGES
+from benchmarks.measuring import Child, Plan, child, enrelm, version_of
+
+ROOT = Path(__file__).parents[1]
+# Where results are kept between runs; a change of the table, of the method's code or of its version makes them again.
+KEPT = Path(os.environ.get("ENRELM_BENCH_CACHE", ROOT / ".enrelm-bench"))
+
+
+@dataclass(frozen=True)
+class Split:
+    """Two files with the same header and no row in common, the target last."""
+
+    name: str
+    train: Path
+    test: Path
+    rows: int
+    inputs: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a method made of a split."""
+
+    error: float | None  # ||y - ŷ|| / ||y - mean|| of the held-out rows
+    fit_seconds: float = 0.0
+    predict_seconds: float = 0.0
+    left_out: float | None = None  # the error that enrelm itself expects: on its validation rows
+    peak: int = 0  # bytes of resident memory of the fit; ours only
+    problem: str = ""  # why there is no error
+
+
+@dataclass(frozen=True)
+class Program:
+    """An enrelm other than the one of this checkout."""
+
+    revision: str
+    words: tuple[str, ...]
+
+
+def split_table(path: Path, seed: int, folder: Path) -> Split:
+    """The first ⌈T/4⌉ rows of RandomState(seed).permutation(T) are held out; cells are copied as they are."""
+    import numpy as np
+
+    with path.open(newline="", encoding="utf-8") as file:
+        header, *rows = list(csv.reader(file))
+    rows = [row for row in rows if row[-1].strip()]
+    order = np.random.RandomState(seed).permutation(len(rows))
+    cut = -(-len(rows) // 4)
+    files = [folder / f"{path.stem}-{seed}-{part}.csv" for part in ("train", "test")]
+    for target, places in zip(files, (order[cut:], order[:cut]), strict=True):
+        with target.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([header, *(rows[k] for k in places)])
+    return Split(path.stem, *files, len(rows), len(header) - 1)
+
+
+def judge(method: str, split: Split, plan: Plan, options: Sequence[str] = (), program: Program | None = None) -> Result:
+    """`method` is "enrelm", with options for its fit, or one of the contenders."""
+    path = KEPT / f"{_key(method, split, plan.threads, options, program)}.json"
+    if path.exists():
+        return Result(**json.loads(path.read_text()))
+    result = _ours(split, plan, options, program) if method == "enrelm" else _peer(method, split, plan)
+    KEPT.mkdir(exist_ok=True)
+    path.write_text(json.dumps(asdict(result)))
+    said = result.problem or f"{result.error:.4f} in {result.fit_seconds:.1f} s"
+    print(f"  {split.train.stem} {' '.join([method, *options])}: {said}", file=sys.stderr, flush=True)
+    return result
+
+
+def _key(method: str, split: Split, threads: int, options: Sequence[str], program: Program | None) -> str:
+    ours = program.revision if program else _our_code()
+    version = ours if method == "enrelm" else _peer_code() + version_of(PACKAGES[method])
+    files = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (split.train, split.test)]
+    return hashlib.sha256("\n".join([method, *options, version, str(threads), *files]).encode()).hexdigest()[:24]
+
+
+@cache
+def _our_code() -> str:
+    sources = sorted((ROOT / "enrelm_cli").rglob("*.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
+
+
+@cache
+def _peer_code() -> str:
+    return hashlib.sha256((Path(__file__).parent / "contenders.py").read_bytes()).hexdigest()
+
+
+def _ours(split: Split, plan: Plan, options: Sequence[str], program: Program | None) -> Result:
+    words = list(program.words) if program else enrelm()
+    model, predicted = plan.folder / "model.joblib", plan.folder / "predicted.csv"
+    with split.train.open(encoding="utf-8", newline="") as file:
+        target = next(csv.reader(file))[-1]
+    try:
+        fit = ["fit", split.train, "-t", target, "-o", model, "-f", "json", "-q", *options]
+        fitted = child([*words, *fit], plan.folder)
+        done = child([*words, "predict", model, split.test, "-o", predicted, "-q"], plan.folder)
+    except RuntimeError as error:
+        return Result(None, problem=_problem(error))
+    with predicted.open(encoding="utf-8", newline="") as file:
+        y_hat = [float(row["prediction"]) for row in csv.DictReader(file)]
+    left_out = json.loads(fitted.out)["validation_error"]
+    return Result(_error(split, y_hat), fitted.seconds, done.seconds, left_out, fitted.peak)
+
+
+def _peer(method: str, split: Split, plan: Plan) -> Result:
+    words = [sys.executable, "-m", "benchmarks.contenders", method, split.train, split.test, str(plan.threads)]
+    try:
+        done: Child = child(words, plan.folder)
+    except RuntimeError as error:
+        return Result(None, problem=_problem(error))
+    said: dict[str, Any] = json.loads(done.out)
+    seconds = said["seconds"]
+    return Result(_error(split, said["predictions"]), seconds["fit"], seconds["predict"])
+
+
+def _problem(error: RuntimeError) -> str:
+    """The line of a failed command that says why."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if "error: " in line), lines[-1])[-240:]
+
+
+def _error(split: Split, y_hat: Sequence[float]) -> float:
+    import numpy as np
+
+    with split.test.open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file)
+    y = np.array([float(row[-1]) for row in rows])
+    return float(np.linalg.norm(y - np.asarray(y_hat)) / np.linalg.norm(y - y.mean()))

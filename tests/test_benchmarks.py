@@ -1,0 +1,70 @@
+"""The benchmark's splits, kept results and goals: what its report stands on."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import contest, tables
+from benchmarks.contest import Result, Split, judge, split_table
+from benchmarks.measuring import Plan
+
+
+def a_table(folder: Path, rows: int = 21) -> Path:
+    path = folder / "some.csv"
+    lines = [f'{k},"a, ""{k}""",{k}.50' for k in range(rows)]
+    path.write_text("\n".join(["n,text,y", *lines, "9,no target,"]) + "\n")
+    return path
+
+
+def cells(path: Path) -> list[list[str]]:
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_the_first_quarter_of_the_permutation_is_held_out_and_cells_stay_as_they_are(tmp_path: Path) -> None:
+    split = split_table(a_table(tmp_path), 1234, tmp_path)
+    order = np.random.RandomState(1234).permutation(21)
+    (header, *test), (_, *train) = cells(split.test), cells(split.train)
+    assert header == ["n", "text", "y"]
+    assert [int(row[0]) for row in test] == list(order[:6])
+    assert [int(row[0]) for row in train] == list(order[6:])
+    assert all(row[1:] == [f'a, "{row[0]}"', f"{row[0]}.50"] for row in (*test, *train))
+    assert (split.rows, split.inputs) == (21, 2)
+
+
+def test_a_result_is_made_once_and_again_when_the_table_or_the_options_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def fit(split: Split, plan: Plan, options: tuple[str, ...], program: object) -> Result:
+        asked.append(options)
+        return Result(0.5, left_out=0.4)
+
+    monkeypatch.setattr(contest, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(contest, "_ours", fit)
+    plan = Plan(True, 1, tmp_path)
+    first, second = (split_table(a_table(tmp_path), seed, tmp_path) for seed in (1, 2))
+    for split, options in ((first, ()), (first, ()), (second, ()), (first, ("--no-tune",)), (second, ())):
+        assert judge("enrelm", split, plan, options) == Result(0.5, left_out=0.4)
+    assert asked == [(), (), ("--no-tune",)]
+
+
+def a_contest(name: str, ours: float | None, catboost: float, ridge: float) -> tables.Contest:
+    errors = {"enrelm": ours, "catboost": catboost, "ridge": ridge}
+    return tables.Contest(name, 100, 3, {method: [Result(error, 1.0)] for method, error in errors.items()})
+
+
+def test_goals_are_met_by_means_and_missed_by_the_worst_table() -> None:
+    contests = [a_contest("concrete", 0.2, 0.4, 1.0), a_contest("ames", 0.6, 0.5, 0.5), a_contest("x", None, 0.3, 0.3)]
+    goals = {goal.what: goal for goal in tables._goals(contests)}
+    assert goals["error over CatBoost's, geometric mean"].measured == pytest.approx((0.5 * 1.2) ** 0.5)
+    assert goals["better than CatBoost, tables of 3"].measured == 1
+    assert not goals["error over CatBoost's, worst table (ames)"].met
+    assert not goals["error over ridge's, worst table (ames)"].met
+    assert goals["concrete: mean error"].met
+    assert not goals["ames: error over CatBoost's"].met
