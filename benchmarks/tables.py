@@ -2,7 +2,7 @@
 
 Fourteen public tables with text, dates, holes and skew (the folder that ENRELM_TABLES names) and the paper's eight
 (ENRELM_PAPER_DATA). Each split holds out the first quarter of `numpy.random.RandomState(seed).permutation(T)`, seeds
-1234 and up; every method has the same training rows and the same held-out rows, and is judged by ||y - ŷ|| / ||y - mean||.
+1234 and up; every method has the same training and held-out rows and is judged by ||y - ŷ|| / ||y - mean||.
 CatBoost and LightGBM have their defaults and get text as categories; ridge gets indicators and chooses its penalty.
 "expected" is the error that enrelm itself reports, on validation rows that it took from the training rows. Our seconds
 are those of the whole command, start and reading included; the others' are those of `fit` alone. A table is left out of
