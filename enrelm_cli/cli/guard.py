@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 import traceback
@@ -79,10 +80,9 @@ def guard(screen: Screen, debug: bool) -> Iterator[None]:
             print("interrupted", file=sys.stderr)
         raise typer.Exit(int(Exit.INTERRUPTED)) from None
     except OSError as problem:
-        if problem.errno not in FULL:
+        if not is_of_stdout(problem):
             raise _bug(problem, debug) from None
-        to_nowhere(sys.stdout)
-        error(screen, UsageError(f"the output cannot be written ({problem.strerror})", FULL_HINT))
+        tell_of_stdout(problem, screen)
         raise typer.Exit(int(Exit.USAGE)) from None
     except MemoryError:
         error(screen, UsageError("there is not enough memory", "lower it with --memory 1G, or use --landmarks 500"))
@@ -90,7 +90,21 @@ def guard(screen: Screen, debug: bool) -> Iterator[None]:
     except (typer.Exit, SystemExit):
         raise
     except Exception as bug:
+        if _received:  # a library has wrapped what the signal raised
+            raise typer.Exit(128 + _received[0]) from None
         raise _bug(bug, debug) from None
+
+
+def is_of_stdout(problem: OSError) -> bool:
+    """Whether stdout cannot be written to: its disk is full, or it was closed before we started."""
+    return problem.errno in (*FULL, errno.EBADF)
+
+
+def tell_of_stdout(problem: OSError, screen: Screen) -> None:
+    to_nowhere(sys.stdout)
+    closed = problem.errno == errno.EBADF
+    reason, hint = ("it is closed", None) if closed else (problem.strerror, FULL_HINT)
+    error(screen, UsageError(f"stdout cannot be written to ({reason})", hint))
 
 
 def _bug(bug: Exception, debug: bool) -> typer.Exit:

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from enrelm_cli import __version__
 from enrelm_cli.cli import startup
-from enrelm_cli.cli.guard import EXIT_CODES, guard
+from enrelm_cli.cli.guard import EXIT_CODES, guard, is_of_stdout, tell_of_stdout
 from enrelm_cli.cli.options import CommandLine, ScreenSettings, parameters
 from enrelm_cli.errors import Exit, UsageError
 from enrelm_cli.fields import OUTPUT, Settings, build
@@ -38,8 +38,14 @@ class Program(TyperGroup):
     ) -> Any:
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            sys.stdout.flush()
         except _PARSER_ERROR as problem:
             _tell(problem, self._path(sys.argv[1:] if args is None else args))
+            code = int(Exit.USAGE)
+        except OSError as problem:  # of --help and --version: commands are guarded
+            if not is_of_stdout(problem):
+                raise
+            tell_of_stdout(problem, Screen.of(sys.stdout, sys.stderr))
             code = int(Exit.USAGE)
         sys.exit(code if isinstance(code, int) else int(Exit.OK))
 

@@ -279,6 +279,35 @@ def test_bad_options_are_usage_errors(words: tuple[str, ...], message: str, samp
     assert message in outcome.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "problem", "hint"),
+    [
+        (("fit",), "missing argument 'DATA...'", "see `enrelm fit --help`"),
+        (("fit", "d.csv", "--target"), "option '--target' requires an argument", "see `enrelm fit --help`"),
+        (("fit", "d.csv", "--quiet=3"), "option '--quiet' does not take a value", "see `enrelm fit --help`"),
+        (("fit", "d.csv", "--encodin"), "no such option: --encodin", "did you mean --encoding or --engine?"),
+        (("comapre",), "no such command 'comapre'", "did you mean 'compare'?"),
+        (("info", "a", "b"), "got unexpected extra argument(s) (b)", "see `enrelm info --help`"),
+        (("sample", "49"), "N 49 must be between 1 and 48", None),
+        (
+            ("fit", "d.csv", "--variant", "kernl"),
+            "--variant 'kernl' is not one of",
+            "did you mean --variant kernel?",
+        ),
+        (("fit", "d.csv", "--threads", "1" + 21 * "0"), "must be between 0 and 4,096", "the default is --threads 0"),
+        (("fit", "d.csv", "--seed", "-1"), "--seed -1 must be between 0 and", "the default is --seed 1234"),
+        (("compare", "d.csv", "--repeats", "²"), "--repeats '²' is not a whole number", "the default is --repeats 5"),
+    ],
+)
+def test_every_usage_error_is_a_problem_and_a_hint(words: tuple[str, ...], problem: str, hint: str | None) -> None:
+    outcome = run(*words)
+    assert outcome.code == 2
+    lines = outcome.stderr.splitlines()
+    assert lines[0].startswith("error: ")
+    assert problem in lines[0]
+    assert lines[1:] == ([f"hint: {hint}"] if hint else [])
+
+
 def test_a_misspelt_option_suggests_the_right_one(sample_data: Path) -> None:
     outcome = run("fit", sample_data / "linear.csv", "--targt", "y")
     assert outcome.code == 2
