@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enrelm_cli.fold.folds import Chunk, Sums
+from enrelm_cli.fold.resources import cores
 from enrelm_cli.inputs.split import Side, TrainOnValidation
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels import nngp
@@ -101,7 +102,14 @@ def _search(data: Training, settings: KernelSettings) -> Tuning:
 
     X, y = distinct_inputs(data.sample())
     rows = min(len(y), settings.tune_rows)
-    asked = TuneSettings(rows, settings.tune_steps, settings.weight_variance, settings.bias_variance, settings.depth)
+    asked = TuneSettings(
+        rows,
+        settings.tune_steps,
+        settings.weight_variance,
+        settings.bias_variance,
+        settings.depth,
+        getattr(data.rows.engine, "threads", 0) or cores(),
+    )
     progress = data.rows.engine.progress
     progress.start("tuning, in evaluations", settings.tune_steps)
     try:

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from enrelm_cli.kernels.arcsine import ArcsineKernel
-from enrelm_cli.phase_one.tuning import Evidence, Relevance, TuneSettings, Tuning, leave_one_out, tune
+from enrelm_cli.phase_one.tuning import Relevance, TuneSettings, Tuning, tune
+from enrelm_cli.phase_one.tuning.evidence import Evidence
+from enrelm_cli.phase_one.tuning.hyper import Hyper
+from enrelm_cli.phase_one.tuning.ridge import held_out_errors_at_alpha, leave_one_out
 from enrelm_cli.types import Array
 
 
@@ -142,6 +145,32 @@ def test_the_same_rows_give_the_same_bits() -> None:
     one, other = tuned(X, y), tuned(X.copy(), y.copy())
     assert np.array_equal(one.relevance, other.relevance)
     assert one.evaluations == other.evaluations
+
+
+@pytest.mark.parametrize("rows", [90, 700])
+def test_the_number_of_threads_changes_no_bit(rows: int) -> None:
+    X, y = sparse_table(rows, 5, 6)
+    one, other = tuned(X, y, threads=1), tuned(X, y, threads=3)
+    assert np.array_equal(one.relevance, other.relevance)
+    assert one.evaluations == other.evaluations
+
+
+def test_a_target_with_one_true_scale_is_found_from_few_rows_and_from_many() -> None:
+    # The evidence of this table has a second minimum, where every input is almost straight.
+    X, y = sparse_table(1400, 6, 12)
+    for rows in (150, 400, 700):
+        found = tuned(X[:rows], y[:rows])
+        assert held_out_error(found.kernel, X[:rows], y[:rows], X[rows:], y[rows:]) < 0.2
+
+
+def test_errors_at_a_given_alpha_are_those_of_ridge_regression_with_a_free_intercept() -> None:
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60) + 7.0
+    found = Hyper(np.array([0.3, 0.1, 0.5]), 0.2, 0.05, 1)
+    ridge = leave_one_out(found.kernel.gram(X[:40], X[:40]), y[:40], np.array([0.05]))
+    expected = y[40:] - ridge.offset - found.kernel.gram(X[40:], X[:40]) @ ridge.dual
+    errors = held_out_errors_at_alpha(found, X[:40], y[:40], X[40:], y[40:])
+    np.testing.assert_allclose(errors, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_scaling_and_shifting_the_target_changes_nothing() -> None:
