@@ -19,8 +19,9 @@ from benchmarks.outcome import Goal, Outcome, Table
 from enrelm_cli.fold.folds import LocalEngine
 from enrelm_cli.inputs.dataset import Dataset, DataSettings, encode, open_dataset
 from enrelm_cli.settings import EngineSettings, SplitSettings
-from enrelm_cli.table.parsing import numbers
-from enrelm_cli.table.table import ReadOptions, Roles, load, open_table
+from enrelm_cli.table.kinds import numbers
+from enrelm_cli.table.load import load
+from enrelm_cli.table.table import ReadOptions, Roles, open_table
 
 
 def opened(path: Path) -> Dataset:

@@ -34,7 +34,6 @@ from enrelm_cli.fields import (
 ACTIVATIONS = ("erf", "tanh", "arctan", "algebraic")
 SELECTIONS = ("best", "knee", "smallest")
 ALL_ROWS = -1
-DEFAULT_NULLS = ("", "NA", "NaN", "null", "?")
 
 _DELIMITER_WORDS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
@@ -51,28 +50,38 @@ def _check(good: bool, problem: str, hint: str | None = None) -> None:
 
 @dataclass(frozen=True)
 class ReadOptions(Settings):
-    """How the text of a table is to be understood, and in what portions it is read."""
+    """What the user said about the text of a table, and in what portions it is read."""
 
     delimiter: str | None = text(  # None: by extension, else by header line
         None, "Cell separator; tab for a tab. Default: by file name and header.", DATA, "CHAR"
     )
-    decimal: str = text(".", "Decimal mark of numbers.", DATA, "MARK")
-    encoding: str = text("utf-8", "Text encoding of CSV files.", DATA, "NAME")
+    decimal: str | None = text(None, "Decimal mark of numbers. Default: a point, or what fits a column.", DATA, "MARK")
+    encoding: str | None = text(None, "Text encoding of CSV files. Default: utf-8.", DATA, "NAME")
     nulls: tuple[str, ...] = texts(
-        "A cell with this text is missing (repeatable; replaces NA, NaN, null and ?).",
+        "A cell with this text is missing, too (repeatable).", DATA, "TEXT", flags=("--null",)
+    )
+    only_nulls: tuple[str, ...] = texts(
+        "A cell with this text is missing, but not NA, null, ?, - and the like (repeatable).",
         DATA,
         "TEXT",
-        DEFAULT_NULLS,
-        flags=("--null",),
+        flags=("--only-null",),
+    )
+    date_formats: tuple[str, ...] = texts(
+        "How a column's dates are written, e.g. when=%d/%m/%Y (repeatable). Default: as fits all of them.",
+        DATA,
+        "COL=FORMAT",
+        flags=("--date-format",),
     )
     block_bytes: int = 16 << 20  # about this much text is parsed at once
     batch_rows: int = 16_384  # a batch has at most this many rows: so many a fold's partial meets at once
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if "" not in self.nulls:
-            # An empty cell is missing whatever else is: it is no number, and no name for a level.
-            object.__setattr__(self, "nulls", ("", *self.nulls))
+        _check(
+            not (self.nulls and self.only_nulls),
+            "--null adds a text, --only-null replaces all of them",
+            "type one of the two",
+        )
         delimiter = self.delimiter
         if delimiter is not None:
             delimiter = _DELIMITER_WORDS.get(delimiter.lower(), delimiter)
@@ -82,22 +91,25 @@ class ReadOptions(Settings):
                 f"--delimiter {self.delimiter!r}: a delimiter is one character",
                 "for a tab type --delimiter tab",
             )
-        _check(self.decimal in (".", ","), f"--decimal {self.decimal!r}: the decimal mark is . or ,")
+        _check(self.decimal in (None, ".", ","), f"--decimal {self.decimal!r}: the decimal mark is . or ,")
         _check(
-            self.decimal != delimiter,
+            delimiter is None or self.decimal != delimiter,
             f"{delimiter!r} cannot be both delimiter and decimal mark",
             "type --delimiter ';' --decimal ,",
         )
-        try:
-            codecs.lookup(self.encoding)
-        except LookupError:
-            raise UsageError(
-                f"--encoding {self.encoding}: no such encoding", "for example utf-8, latin-1, cp1252 or utf-16"
-            ) from None
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
 
-    @property
-    def is_utf8(self) -> bool:
-        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig", "ascii")
+
+def _check_encoding(name: str) -> None:
+    hint = "for example utf-8, latin-1, cp1252 or utf-16"
+    try:
+        codec = codecs.lookup(name)
+        # rot13 and base64 are codecs, too, but not of text.
+        readable = codec._is_text_encoding and "a,b\n".encode(name).decode(name) == "a,b\n"
+    except (LookupError, ValueError):
+        raise UsageError(f"--encoding {name!r}: no such encoding", hint) from None
+    _check(readable, f"--encoding {name}: not an encoding of tables", hint)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from enrelm_cli.inputs.maps.plain import DAY, OneHot, Value
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.model.features import HiddenLayer, KernelFeatures
 from enrelm_cli.model.model import Model
-from enrelm_cli.table.parsing import Kind
+from enrelm_cli.table.kinds import Kind
 from enrelm_cli.types import Array
 
 DTYPES = ("float64", "float32")

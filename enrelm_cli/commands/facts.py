@@ -42,15 +42,7 @@ def settings_facts(
         "method": chosen,
         "kernel": dict(vars(kernel)),
         "missing": data.missing,
-        "predict_options": _predict_options(data),
     }
-
-
-def _predict_options(data: DataSettings) -> list[str]:
-    """What `predict` must be told about files like these."""
-    given = {"--decimal": data.read.decimal, "--encoding": data.read.encoding}
-    usual = {"--decimal": ".", "--encoding": "utf-8"}
-    return [word for option, value in given.items() if value != usual[option] for word in (option, value)]
 
 
 def versions() -> dict[str, str]:

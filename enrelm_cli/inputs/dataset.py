@@ -21,8 +21,9 @@ from enrelm_cli.inputs.survey import Survey, survey
 from enrelm_cli.inputs.training import Rows, cut, even_sample, piece_rows
 from enrelm_cli.settings import DataSettings, EngineSettings, SplitSettings
 from enrelm_cli.sizes import human_bytes
+from enrelm_cli.table.load import load
 from enrelm_cli.table.pieces import check_files
-from enrelm_cli.table.table import Piece, Table, load, open_table, require_target
+from enrelm_cli.table.table import Piece, Table, open_table, require_target
 
 # Parsed columns and encoded rows of a CSV file take about this many times its size.
 _EXPANSION = 4
@@ -57,6 +58,7 @@ def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) 
             f"{human_bytes(size or 0)} of text: read again from disk in each pass to stay below {human_bytes(allowed)}",
         )
     table = load(table, settings.roles, engine, in_memory)
+    notes += table.notes
     known = survey(table, settings.roles, engine)
     for source in table.sources:
         source.check_unchanged()

@@ -19,6 +19,7 @@ from enrelm_cli.fold.folds import Chunk, SentOnce
 from enrelm_cli.fold.hashing import hash_numbers
 from enrelm_cli.inputs.checks import must, number, truth
 from enrelm_cli.inputs.survey import coded, hash_codes, row_keys
+from enrelm_cli.table.options import ReadAs
 from enrelm_cli.table.table import Batch, Kind, numbers
 from enrelm_cli.types import Array, Keys
 
@@ -121,6 +122,7 @@ class Encoding(SentOnce):
     target: str
     missing: Missing
     notes: tuple[str, ...] = ()  # what the user should know about the fit
+    read: ReadAs = ReadAs()  # noqa: RUF009 - how the table was read, and tables to predict are
 
     def chunk(self, batch: Batch) -> Chunk:
         """Rows to fit: those without a target are left out, and with `missing="drop"` those with any missing input."""
@@ -155,6 +157,7 @@ class Encoding(SentOnce):
             "target": self.target,
             "missing": self.missing,
             "notes": list(self.notes),
+            "read": self.read.to_document(),
             "columns": [column.to_document() for column in self.columns],
         }
 
@@ -162,7 +165,8 @@ class Encoding(SentOnce):
     def from_document(document: Mapping[str, Any]) -> Encoding:
         columns = tuple(Column.from_document(column) for column in document["columns"])
         way = missing_way(document["missing"])
-        return Encoding(columns, str(document["target"]), way, tuple(str(note) for note in document["notes"]))
+        notes = tuple(str(note) for note in document["notes"])
+        return Encoding(columns, str(document["target"]), way, notes, ReadAs.from_document(document["read"]))
 
     def check(self, document: Mapping[str, Any]) -> None:
         """ValueError unless it could have been fitted; `document` is what it was made from."""

@@ -14,6 +14,7 @@ from enrelm_cli.inputs.encoding import Column, Encoding
 from enrelm_cli.inputs.survey import coded, level_of
 from enrelm_cli.table import cells
 from enrelm_cli.table.csv_pieces import Block
+from enrelm_cli.table.options import ReadAs, read_as
 from enrelm_cli.table.output import Layout
 from enrelm_cli.table.sources import CsvSource, Source, open_sources
 from enrelm_cli.table.table import (
@@ -36,7 +37,7 @@ class _Check:
 
     encoding: Encoding
     strict: bool
-    nulls: tuple[str, ...]
+    options: ReadAs
 
     def __call__(self, columns: Any, source: Source, place: Block | int) -> None:
         for column in self.encoding.columns:
@@ -50,12 +51,12 @@ class _Check:
                 raise self._missing(column, source.label, self._find(source, place, array, column, missing=True))
 
     def _find(self, source: Source, place: Block | int, array: Any, column: Column, missing: bool) -> cells.Found:
-        test = _UnseenLevel(column)
+        test, nulls = _UnseenLevel(column), self.options.nulls_of(column.kind)
         if isinstance(source, CsvSource):
             assert isinstance(place, Block)
-            return cells.where_in_file(source, place, column.name, test, self.nulls, missing)
+            return cells.where_in_file(source, place, column.name, test, nulls, missing)
         assert isinstance(place, int)
-        return cells.where_in_array(array, test, self.nulls, place, source.label, missing)
+        return cells.where_in_array(array, test, nulls, place, source.label, missing)
 
     def _unseen(self, column: Column, label: str, found: cells.Found) -> DataError:
         assert column.levels is not None
@@ -89,23 +90,24 @@ class PredictInput:
     """Rows to predict, as an iterator of pieces that are read once, in order."""
 
     sources: tuple[Source, ...]
-    options: ReadOptions
+    options: ReadAs
     kinds: Mapping[str, Kind]
     ids: tuple[str, ...]
     target: str | None  # read along where it is there
     raw: bool
     check: _Check | None
     label: str
+    levels: tuple[str, ...]  # columns of texts that were something else at fit
     layout: Layout  # of the lines that the predictions go into
     bytes: int | None
 
     def __iter__(self) -> Iterator[Piece]:
-        return stream(self.sources, self.options, self.kinds, self.ids, self.raw, self.check, self.target)
+        return stream(self.sources, self.options, self.kinds, self.ids, self.raw, self.check, self.target, self.levels)
 
 
 def open_for_predict(
     sources: Sequence[str],
-    options: ReadOptions,
+    said: ReadOptions,
     encoding: Encoding,
     keep: Sequence[str] = (),
     strict: bool = False,
@@ -117,6 +119,7 @@ def open_for_predict(
     `keep`: identifiers that come along as text (Batch.ids). `raw`: rows come along byte for byte (Batch.raw).
     `with_target`: the target comes along where the file has it; a cell of it that is no number counts as missing.
     """
+    options = read_as(said, encoding.read)
     opened = open_sources(sources, options, once=True)
     needed = {column.name: column.read_as for column in encoding.columns}
     for source in opened:
@@ -132,14 +135,15 @@ def open_for_predict(
         ids=tuple(keep),
         target=encoding.target if with_target else None,
         raw=raw,
-        check=_Check(encoding, strict, options.nulls) if strict or encoding.missing == "error" else None,
+        check=_Check(encoding, strict, options) if strict or encoding.missing == "error" else None,
         label=joint_label(opened),
+        levels=tuple(column.name for column in encoding.columns if column.kind is not column.read_as),
         layout=_layout(opened[0], options, tuple(keep), raw),
         bytes=joint_bytes(opened),
     )
 
 
-def _layout(source: Source, options: ReadOptions, ids: tuple[str, ...], raw: bool) -> Layout:
+def _layout(source: Source, options: ReadAs, ids: tuple[str, ...], raw: bool) -> Layout:
     """Predictions look like the table that they are of."""
     header, line_end, delimiter = header_bytes(source)
     if not raw:

@@ -32,7 +32,7 @@ def build_encoding(survey: Survey, roles: Roles, missing: str) -> Encoding:
     if way == "error":
         _check_missing(survey)
     specs = tuple(_column(column, facts) for column, facts in columns)
-    return Encoding(specs, str(roles.target), way, _notes(survey, specs, way))
+    return Encoding(specs, str(roles.target), way, _notes(survey, specs, way), survey.table.options)
 
 
 def _column(column: InputColumn, facts: ColumnFacts) -> Column:

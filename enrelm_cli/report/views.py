@@ -6,9 +6,8 @@ The terminal, Markdown and HTML all draw these blocks, so they cannot tell diffe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from enrelm_cli.judge.curve import Choice, Choices, Curve
 from enrelm_cli.report import words
@@ -125,7 +124,7 @@ def fit_view(report: FitReport) -> list[Block]:
         blocks.append(_candidates(report))
     blocks += _relevance(report.relevance)
     if report.model:
-        blocks.append(_predict_command(report.model, report.settings))
+        blocks.append(_predict_command(report.model))
     return blocks
 
 
@@ -147,9 +146,8 @@ def _fit_rows(report: FitReport) -> str:
     return f"{text}; then fitted again on all {words.count(report.data.rows)}" if report.refit else text
 
 
-def _predict_command(model: str, settings: Mapping[str, Any]) -> Command:
-    options = [str(word) for word in settings.get("predict_options", ())]
-    return Command("predict with it", words.shell(["enrelm", "predict", model, "new.csv", *options]))
+def _predict_command(model: str) -> Command:
+    return Command("predict with it", words.shell(["enrelm", "predict", model, "new.csv"]))
 
 
 # How the size was chosen, where the word alone would not say it.
@@ -592,7 +590,7 @@ def info_view(report: InfoReport) -> list[Block]:
     lines = tuple(Line((name, kind, details)) for name, kind, details in report.columns)
     blocks.append(Grid("columns", (Column("column"), Column("kind"), Column("details")), lines))
     blocks += _relevance(report.relevance)
-    blocks.append(_predict_command(report.path, report.settings))
+    blocks.append(_predict_command(report.path))
     return blocks
 
 

@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-from numpy.typing import NDArray
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import SentOnce
 from enrelm_cli.table import cells
+from enrelm_cli.table.census import Format
 from enrelm_cli.table.csv_pieces import Block
+from enrelm_cli.table.kinds import ARROW, Kind, kind_of_type
+from enrelm_cli.table.notation import DateNotation, Notation, NumberNotation
+from enrelm_cli.table.options import ReadAs
 from enrelm_cli.table.sources import CsvSource, ParquetSource, Source
 
 _TRUE, _FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
-
-
-class Kind(str, Enum):
-    """What the cells of a column are."""
-
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    DATE = "date"
-    ZONED = "date with time zone"
-    TEXT = "text"
-    VERBATIM = "verbatim"  # an identifier that is handed through: no null, no number, just its text
-
-
-_ARROW = {
-    Kind.NUMBER: pa.float64(),
-    Kind.BOOLEAN: pa.bool_(),
-    Kind.DATE: pa.timestamp("us"),
-    Kind.ZONED: pa.timestamp("us", "UTC"),
-    Kind.TEXT: pa.dictionary(pa.int32(), pa.string()),
-    Kind.VERBATIM: pa.string(),
-}
 
 
 @dataclass(frozen=True)
@@ -48,14 +29,28 @@ class Reading(SentOnce):
     """Which columns to read, as what."""
 
     kinds: tuple[tuple[str, Kind], ...]  # sorted by name
-    nulls: tuple[str, ...]
-    batch_rows: int
+    options: ReadAs
     given: bool = False  # the kinds are a model's, not this file's: 1 and 0 are booleans too if it says so
     lenient: str | None = None  # a column of numbers whose other cells are taken as missing: the target, at predict
+    levels: tuple[str, ...] = ()  # columns of texts that were numbers, booleans or dates at fit
 
     @property
     def names(self) -> list[str]:
         return [name for name, _ in self.kinds]
+
+    @property
+    def batch_rows(self) -> int:
+        return self.options.batch_rows
+
+    def nulls_of(self, name: str, kind: Kind) -> tuple[str, ...]:
+        return self.options.nulls_of(Kind.NUMBER if name in self.levels else kind)
+
+    @property
+    def formats(self) -> dict[str, Format]:
+        """Of the columns that are read as text first."""
+        plain = (Kind.TEXT, Kind.VERBATIM)
+        kinds = dict(self.kinds)
+        return {name: found for name, found in self.options.formats if kinds.get(name, Kind.TEXT) not in plain}
 
 
 class Unconvertible(Exception):
@@ -67,8 +62,13 @@ class Unconvertible(Exception):
 
 def parse(source: CsvSource, block: Block, reading: Reading) -> Any:
     """The rows of a block as a record batch with the columns and kinds of `reading`, or Unconvertible."""
-    table = _read_csv(source, block, reading, {name: _ARROW[kind] for name, kind in reading.kinds})
-    columns = [_settled(table.column(name), kind, reading.nulls) for name, kind in reading.kinds]
+    formats = reading.formats
+    types = {name: ARROW[Kind.TEXT if name in formats else kind] for name, kind in reading.kinds}
+    table = _read_csv(source, block, reading, types)
+    columns = [
+        _settled(_contiguous(table.column(name)), kind, formats.get(name), reading.nulls_of(name, kind))
+        for name, kind in reading.kinds
+    ]
     return pa.RecordBatch.from_arrays(columns, names=reading.names)
 
 
@@ -80,10 +80,12 @@ def parse_or_explain(source: CsvSource, block: Block, reading: Reading) -> Any:
         if reading.lenient is not None:
             return _parse_leniently(source, block, reading, reading.lenient)
         for name, kind in reading.kinds:
-            found = cells.where_in_block(source, block, name, unfit(source, kind), reading.nulls)
+            test = unfit(source, kind, reading.formats.get(name))
+            nulls = reading.nulls_of(name, kind)
+            found = cells.where_in_block(source, block, name, test, nulls)
             if found.count:
-                found = cells.where_in_file(source, block, name, unfit(source, kind), reading.nulls)
-                raise wrong_kind(source.label, name, kind, found) from error
+                found = cells.where_in_file(source, block, name, test, nulls)
+                raise wrong_kind(source.label, name, test, found) from error
         raise DataError(f"{source.label}: {error}") from error
 
 
@@ -91,19 +93,22 @@ def _parse_leniently(source: CsvSource, block: Block, reading: Reading, name: st
     kinds = tuple((other, Kind.TEXT if other == name else kind) for other, kind in reading.kinds)
     columns = parse_or_explain(source, block, replace(reading, kinds=kinds, lenient=None))
     place = reading.names.index(name)
-    return columns.set_column(place, name, _numbers_of_texts(columns.column(place), source.decimal))
+    notation = _number_notation(reading, name, source.decimal)
+    return columns.set_column(place, name, _numbers_of_texts(columns.column(place), notation))
 
 
-def _numbers_of_texts(texts: Any, decimal: str) -> Any:
+def _number_notation(reading: Reading, name: str, decimal: str) -> Notation:
+    found = reading.formats.get(name)
+    return NumberNotation(decimal) if found is None else found.notation
+
+
+def _numbers_of_texts(texts: Any, notation: Notation) -> Any:
     """Dictionary-encoded texts as numbers; what is no number is missing."""
-    levels = [_number_of_text(text, decimal) for text in texts.dictionary.to_pylist()]
-    return pa.array(levels, type=pa.float64()).take(texts.indices)
-
-
-def _number_of_text(text: str, decimal: str) -> float | None:
-    if not Unfit(Kind.BOOLEAN, decimal)(text):
-        return float(text.strip() in (*_TRUE, "1"))
-    return None if Unfit(Kind.NUMBER, decimal)(text) else float(text.replace(decimal, "."))
+    levels = pc.utf8_trim_whitespace(texts.dictionary)
+    values = notation.read(levels)
+    for truth, number in ((_TRUE, 1.0), (_FALSE, 0.0)):
+        values = pc.if_else(pc.is_in(levels, value_set=pa.array(truth)), number, values)
+    return values.take(texts.indices)
 
 
 def inferred(source: CsvSource, block: Block, reading: Reading) -> dict[str, Kind | None]:
@@ -125,7 +130,7 @@ def _read_csv(source: CsvSource, block: Block, reading: Reading, types: Mapping[
             convert_options=pa_csv.ConvertOptions(
                 column_types=types,
                 include_columns=reading.names,
-                null_values=_spaced(reading.nulls),
+                null_values=_spaced(reading.options.nulls_of(Kind.NUMBER)),
                 true_values=_TRUE + extra[0],
                 false_values=_FALSE + extra[1],
                 strings_can_be_null=False,
@@ -149,12 +154,27 @@ def _spaced(nulls: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(before + null + after for null in nulls for before in ("", " ") for after in ("", " ")))
 
 
-def _settled(column: Any, kind: Kind, nulls: tuple[str, ...]) -> Any:
-    """One contiguous array of the kind, with null tokens of texts as nulls."""
+def _contiguous(column: Any) -> Any:
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks else pa.array([], type=array.type)
+    return array
+
+
+def _settled(array: Any, kind: Kind, found: Format | None, nulls: tuple[str, ...]) -> Any:
+    """An array of the kind: texts without null tokens, or read in their notation."""
+    if found is not None:
+        return formatted(array, found, nulls)
     return _without_nulls(array, nulls) if kind is Kind.TEXT else array
+
+
+def formatted(array: Any, found: Format, nulls: tuple[str, ...]) -> Any:
+    """Dictionary-encoded texts read in a notation, or Unconvertible."""
+    values = found.notation.read(array.dictionary)
+    for text in array.dictionary.filter(values.is_null()).to_pylist():
+        if text.strip() not in nulls and not found.means_missing(text.strip()):
+            raise Unconvertible(f"{text!r} is not written like the rest of its column")
+    return values.take(array.indices)
 
 
 def _without_nulls(array: Any, nulls: tuple[str, ...]) -> Any:
@@ -182,31 +202,35 @@ def as_kinds(batch: Any, source: ParquetSource, row: int, reading: Reading) -> A
 
 def _as_kind(array: Any, name: str, kind: Kind, source: ParquetSource, row: int, reading: Reading) -> Any:
     try:
-        return _cast(array, kind, reading.nulls)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        return _cast(array, kind, reading.formats.get(name), reading.nulls_of(name, kind))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, Unconvertible) as error:
         if name == reading.lenient:
             if not cells.is_text(array.type):
                 return pa.nulls(len(array), pa.float64())
-            return _numbers_of_texts(_cast(array, Kind.TEXT, reading.nulls), ".")
+            texts = _cast(array, Kind.TEXT, None, reading.options.nulls)
+            return _numbers_of_texts(texts, _number_notation(reading, name, "."))
         if parquet_kind(source.label, name, array.type) is not Kind.TEXT:
             wanted = f"{source.label}: column {name!r} holds {array.type} values, not {_WANTED[kind]}"
             raise DataError(wanted, "convert the column") from error
-        found = cells.where_in_array(array, Unfit(kind, "."), reading.nulls, row, source.label)
-        raise wrong_kind(source.label, name, kind, found) from error
+        test = unfit(source, kind, reading.formats.get(name))
+        found = cells.where_in_array(array, test, reading.nulls_of(name, kind), row, source.label)
+        raise wrong_kind(source.label, name, test, found) from error
 
 
-def _cast(array: Any, kind: Kind, nulls: tuple[str, ...]) -> Any:
+def _cast(array: Any, kind: Kind, found: Format | None, nulls: tuple[str, ...]) -> Any:
     if kind is Kind.VERBATIM:
         return cells.texts(array).fill_null("")
     if kind is Kind.TEXT:
         return _without_nulls(cells.texts(array).dictionary_encode(), nulls)
     if cells.is_text(array.type):
         texts = cells.texts(array)
+        if found is not None:
+            return formatted(texts.dictionary_encode(), found, nulls)
         array = pc.if_else(_is_null(texts, nulls), pa.scalar(None, pa.string()), texts)
     if kind in (Kind.DATE, Kind.ZONED) and pa.types.is_date(array.type):
         array = array.cast(pa.timestamp("us"))
     # Not safe: integers beyond 2^53 and nanoseconds may be rounded.
-    return array.cast(_ARROW[kind], safe=False)
+    return array.cast(ARROW[kind], safe=False)
 
 
 def parquet_kind(label: str, name: str, kind: Any) -> Kind | None:
@@ -220,41 +244,6 @@ def parquet_kind(label: str, name: str, kind: Any) -> Kind | None:
             "leave it out with --drop, or convert it",
         )
     return found
-
-
-# ------------------------------------------------------------------------------------------------ kinds
-
-
-def kind_of_type(kind: Any) -> Kind | None:
-    """The kind for an Arrow type; None for the type of nothing but nulls."""
-    if pa.types.is_null(kind):
-        return None
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return Kind.NUMBER
-    if pa.types.is_boolean(kind):
-        return Kind.BOOLEAN
-    if pa.types.is_timestamp(kind):
-        return Kind.ZONED if kind.tz else Kind.DATE
-    if pa.types.is_date(kind):
-        return Kind.DATE
-    return Kind.TEXT
-
-
-def join(first: Kind | None, second: Kind | None) -> Kind | None:
-    """The kind that holds the cells of both."""
-    if first is None or second is None:
-        return second if first is None else first
-    return first if first is second else Kind.TEXT
-
-
-def numbers(array: Any) -> NDArray[np.float64]:
-    """A number, boolean or date column as float64 (dates: microseconds since 1970), NaN where missing."""
-    if pa.types.is_timestamp(array.type):
-        array = array.cast(pa.int64())
-    if not pa.types.is_float64(array.type):
-        array = array.cast(pa.float64())
-    values: NDArray[np.float64] = array.to_numpy(zero_copy_only=False)
-    return values
 
 
 # ------------------------------------------------------------------------------------------------ cells at fault
@@ -280,11 +269,15 @@ class Unfit:
 
     kind: Kind
     decimal: str
+    format: Format | None = None
 
     def __call__(self, text: str) -> bool:
         text = text.strip()
         if self.kind in (Kind.TEXT, Kind.VERBATIM):
             return False
+        if self.format is not None:
+            unread = self.format.notation.read(pa.array([text])).null_count
+            return bool(unread) and not self.format.means_missing(text)
         if self.kind is Kind.BOOLEAN:
             return text not in (*_TRUE, *_FALSE, "1", "0")
         if self.kind is Kind.NUMBER and self.decimal == ",":
@@ -292,26 +285,31 @@ class Unfit:
                 return True
             text = text.replace(",", ".")
         try:
-            pa.array([text]).cast(_ARROW[self.kind])
+            pa.array([text]).cast(ARROW[self.kind])
         except pa.ArrowInvalid:
             return True
         return False
 
+    def wanted(self, one: bool) -> str:
+        """What the cell should have been, or the cells."""
+        if self.format is not None and isinstance(self.format.notation, DateNotation):
+            return f"{'a date' if one else 'dates'} like {self.format.notation.pattern}"
+        return (_WANTED if one else _WANTED_OF_MANY)[self.kind]
 
-def unfit(source: Source, kind: Kind) -> Unfit:
-    return Unfit(kind, source.decimal if isinstance(source, CsvSource) else ".")
+
+def unfit(source: Source, kind: Kind, found: Format | None = None) -> Unfit:
+    return Unfit(kind, source.decimal if isinstance(source, CsvSource) else ".", found)
 
 
-def wrong_kind(label: str, name: str, kind: Kind, found: cells.Found, hint: str | None = None) -> DataError:
+def wrong_kind(label: str, name: str, test: Unfit, found: cells.Found, hint: str | None = None) -> DataError:
     """Cells that are not of the kind that their column has to have."""
     if found.count == 1:
         place, value = found.first[0]
-        problem = f"{place}: {value!r} in column {name!r} is not {_WANTED[kind]}"
+        problem = f"{place}: {value!r} in column {name!r} is not {test.wanted(one=True)}"
     else:
-        problem = (
-            f"{label}: {found.count:,} cells of column {name!r} are not {_WANTED_OF_MANY[kind]}\n{found.lines(label)}"
-        )
-    return DataError(problem, hint or _hint(found, kind))
+        wanted = test.wanted(one=False)
+        problem = f"{label}: {found.count:,} cells of column {name!r} are not {wanted}\n{found.lines(label)}"
+    return DataError(problem, hint or _hint(name, found, test.kind))
 
 
 def decimal_hint(found: cells.Found) -> str | None:
@@ -324,10 +322,13 @@ def decimal_hint(found: cells.Found) -> str | None:
     return None
 
 
-def _hint(found: cells.Found, kind: Kind) -> str:
+def _hint(name: str, found: cells.Found, kind: Kind) -> str:
     values = {value for _, value in found.first}
     if kind is Kind.NUMBER and (mark := decimal_hint(found)) is not None:
         return mark
+    hint = "correct the file, or type --null TOKEN for each text that means a missing value"
     if len(values) == 1 and found.count == len(found.first):
-        return f"correct the file, or type --null '{values.pop()}' if that means a missing value"
-    return "correct the file, or type --null TOKEN for each text that means a missing value"
+        hint = f"correct the file, or type --null '{values.pop()}' if that means a missing value"
+    if kind in (Kind.DATE, Kind.ZONED):
+        hint += f"; --date-format {shlex.quote(name + '=%d/%m/%Y')} says how dates are written"
+    return hint

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -14,7 +15,8 @@ import pyarrow.csv as pa_csv
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.table import cells
 from enrelm_cli.table.csv_pieces import Block
-from enrelm_cli.table.parsing import Kind, Reading, as_kinds, parse_or_explain
+from enrelm_cli.table.kinds import Kind
+from enrelm_cli.table.parsing import Reading, as_kinds, parse_or_explain
 from enrelm_cli.table.sources import CsvSource, ParquetSource, Source
 
 
@@ -135,6 +137,25 @@ class ParquetGroup:
     def first_row(self) -> int:
         """Within the file."""
         return sum(self.source.groups[: self.group])
+
+    @property
+    def rows(self) -> int:
+        return self.source.groups[self.group]
+
+    def read(self, names: list[str]) -> Any:
+        """Some columns of all rows, in the types of the file."""
+        batches = list(_group_batches(self.source, self.group, names, max(self.rows, 1)))
+        return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if len(batches) > 1 else batches[0]
+
+
+def parquet_groups(source: ParquetSource, row: int, reading: Reading) -> list[ParquetGroup]:
+    """Every row group of a file, whose first row is this one of the table."""
+    starts = accumulate(source.groups, initial=row)
+    return [
+        ParquetGroup(source, group, start, reading)
+        for group, (start, rows) in enumerate(zip(starts, source.groups, strict=False))
+        if rows
+    ]
 
 
 def _group_batches(source: ParquetSource, group: int, names: list[str], rows: int) -> Iterator[Any]:

@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import SentOnce
-from enrelm_cli.settings import ReadOptions
 from enrelm_cli.table.csv_pieces import (
     Block,
     Readable,
@@ -32,6 +31,7 @@ from enrelm_cli.table.csv_pieces import (
     read_fully,
     split_cells,
 )
+from enrelm_cli.table.options import ReadAs
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BOM = b"\xef\xbb\xbf"
@@ -199,7 +199,7 @@ def _parquet_file(content: Content, label: str) -> Any:
 # ------------------------------------------------------------------------------------------------ opening
 
 
-def open_sources(specs: Sequence[str], options: ReadOptions, once: bool) -> tuple[Source, ...]:
+def open_sources(specs: Sequence[str], options: ReadAs, once: bool) -> tuple[Source, ...]:
     """Every file that the paths and globs name, in order. `once`: a pipe will be read a single time, so is not kept."""
     if not specs:
         raise UsageError("no table was named", "give a file, a quoted glob such as 'data/*.csv', or - for stdin")
@@ -217,7 +217,7 @@ def _expand(spec: str) -> list[str]:
     return found
 
 
-def _open_one(path: str, options: ReadOptions, once: bool) -> Source:
+def _open_one(path: str, options: ReadAs, once: bool) -> Source:
     label, content, size = _content(path, once)
     peeked = _peek(content, 4)
     if peeked == b"PAR1" or path.lower().endswith((".parquet", ".pq")):
@@ -294,9 +294,7 @@ def _decoded(raw: Any, label: str, zipped: bool, is_utf8: bool, encoding: str) -
 # ------------------------------------------------------------------------------------------------ CSV header
 
 
-def _open_csv(
-    label: str, path: str, content: Content, size: int | None, zipped: bool, options: ReadOptions
-) -> CsvSource:
+def _open_csv(label: str, path: str, content: Content, size: int | None, zipped: bool, options: ReadAs) -> CsvSource:
     head, start, stop, body = _header_record(label, content, zipped, options)
     text = _header_text(label, head[start:stop])
     delimiter = options.delimiter or _delimiter(path, text)
@@ -319,13 +317,13 @@ def _open_csv(
     )
 
 
-def _header_record(label: str, content: Content, zipped: bool, options: ReadOptions) -> tuple[bytes, int, int, int]:
+def _header_record(label: str, content: Content, zipped: bool, options: ReadAs) -> tuple[bytes, int, int, int]:
     """(the file's first bytes, start and stop of the first record that is not blank, start of the next record)."""
     with nullcontext(_Remembering(content)) if isinstance(content, Once) else content.open() as raw:
         return _first_record(label, _decoded(raw, label, zipped, options.is_utf8, options.encoding), options)
 
 
-def _first_record(label: str, stream: Readable, options: ReadOptions) -> tuple[bytes, int, int, int]:
+def _first_record(label: str, stream: Readable, options: ReadAs) -> tuple[bytes, int, int, int]:
     candidates = options.delimiter or "".join(_DELIMITERS)
     head, ended = b"", False
     while not ended:

@@ -24,7 +24,6 @@ BAD = {
     "too few rows": ("a,y\n1,2\n2,3\n", (), "too few"),
     "wrong delimiter": (GOOD.replace(",", ";"), ("--delimiter", ","), ";"),
     "an identifier": ("id,y\n" + "".join(f"n{i:04d},{i % 5}\n" for i in range(300)), (), "--drop id"),
-    "decimal commas": ("a;y\n" + "".join(f"{i},5;{i},25\n" for i in range(40)), (), "--decimal ,"),
 }
 
 

@@ -30,7 +30,9 @@ from enrelm_cli.inputs.screening import build_encoding
 from enrelm_cli.inputs.survey import survey
 from enrelm_cli.model import artifact
 from enrelm_cli.model.model import Model
-from enrelm_cli.table.table import ReadOptions, Roles, load, open_table
+from enrelm_cli.settings import ReadOptions, Roles
+from enrelm_cli.table.load import load
+from enrelm_cli.table.table import open_table
 from tests.cli_runner import succeed
 
 SECONDS = float(os.environ.get("ENRELM_FUZZ_SECONDS", "60"))

@@ -1,0 +1,197 @@
+"""In which notation a column of texts is written: decided over all of its cells.
+
+A census counts, for every notation that a column may be written in, the cells that it cannot read. Censuses of the
+blocks of a table merge, and nothing in them depends on where the blocks were cut: a notation is given up when more
+than `MOST_ODD` different texts do not fit it, which more cells can only confirm.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from enrelm_cli.table.notation import UNITS, DateNotation, Notation, NumberNotation, notation_from_document
+
+MOST_ODD = 20  # different texts that are neither numbers nor words for nothing; also: more numbers than this are many
+ODD_SHARE = 0.05  # of the cells
+_FIRST_LOOK = 100
+
+# Words for a cell without a value, in lower case. In a column of numbers or dates any share of the cells may be these.
+_WORDS = """
+    na n/a n.a. n.a nan nil none null void unknown unk missing blank empty undefined unspecified tbd tba
+    not_available not_applicable not_known not_reported #n/a #na #null! #div/0! #value! #ref! #name? #num!
+    . .. ... - -- --- – — ? ?? ??? * <na> <null> (null) (none) (blank) (unknown) [null]
+"""
+_PHRASES = ("not available", "not applicable", "not known", "not reported", "no data", "no value")
+MISSING_WORDS = frozenset(_WORDS.split()) | {*_PHRASES}
+
+
+@dataclass(frozen=True)
+class Format:
+    """How the texts of one column are read."""
+
+    notation: Notation
+    missing: tuple[str, ...] = ()  # texts that were found among the numbers or dates, and mean a missing cell
+
+    def to_document(self) -> dict[str, Any]:
+        return {**self.notation.to_document(), "missing": list(self.missing)}
+
+    @staticmethod
+    def from_document(document: Mapping[str, Any]) -> Format:
+        return Format(notation_from_document(document), tuple(str(text) for text in document["missing"]))
+
+    def means_missing(self, text: str) -> bool:
+        return text in self.missing or text.lower() in MISSING_WORDS
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a notation makes of the cells of a column."""
+
+    odd: Mapping[str, int]  # texts that it cannot read, and how many cells have them
+    read: frozenset[str]  # texts that it can read, up to MOST_ODD + 1 of them
+    example: str  # of these the longest, the last of several
+    units: frozenset[str] = frozenset()  # that stand in them
+
+    @property
+    def hopeless(self) -> bool:
+        return len(self.odd) > MOST_ODD
+
+    def merge(self, other: Tally) -> Tally:
+        odd = dict(self.odd)
+        for text, count in other.odd.items():
+            odd[text] = odd.get(text, 0) + count
+        read = frozenset(sorted(self.read | other.read)[: MOST_ODD + 1])
+        example = max(self.example, other.example, key=_length_first)
+        return Tally(odd, read, example, self.units | other.units)
+
+
+def _length_first(text: str) -> tuple[int, str]:
+    return len(text), text
+
+
+@dataclass(frozen=True)
+class Census:
+    """What every notation makes of a column; one that is not listed cannot be that of the column."""
+
+    cells: int  # that are not missing
+    tallies: Mapping[Notation, Tally]
+
+    def merge(self, other: Census) -> Census:
+        both = {
+            notation: mine.merge(other.tallies[notation])
+            for notation, mine in self.tallies.items()
+            if notation in other.tallies
+        }
+        hopeful = {notation: tally for notation, tally in both.items() if not tally.hopeless}
+        return Census(self.cells + other.cells, hopeful)
+
+
+def take_census(array: Any, notations: Sequence[Notation], nulls: tuple[str, ...]) -> Census:
+    """Of a column of dictionary-encoded texts."""
+    used = np.bincount(array.indices.drop_null().to_numpy(), minlength=len(array.dictionary))
+    trimmed = pc.utf8_trim_whitespace(array.dictionary).dictionary_encode()
+    counts = np.bincount(trimmed.indices.to_numpy(), weights=used, minlength=len(trimmed.dictionary)).astype(np.int64)
+    missing = pc.is_in(trimmed.dictionary, value_set=pa.array(nulls, pa.string())).to_numpy(zero_copy_only=False)
+    present = (counts > 0) & ~missing
+    texts, counts = trimmed.dictionary.filter(pa.array(present)), counts[present]
+    tallies: dict[Notation, Tally] = {}
+    for family in (NumberNotation, DateNotation):
+        tallies.update(_tallies([one for one in notations if isinstance(one, family)], texts, counts))
+    return Census(int(counts.sum()), {notation: tally for notation, tally in tallies.items() if not tally.hopeless})
+
+
+def _tallies(notations: Sequence[Notation], texts: Any, counts: Any) -> dict[Notation, Tally]:
+    """What notations of one family make of the texts; those that are sure to be hopeless are left out."""
+    if not notations:
+        return {}
+    # Most columns of texts are neither numbers nor dates, and a glance at a hundred of their texts says so.
+    few = texts.slice(0, _FIRST_LOOK)
+    like = pc.sum(pc.match_substring_regex(few, notations[0].like)).as_py() or 0
+    if len(few) - like > MOST_ODD:
+        return {}
+    tallies: dict[Notation, Tally] = {}
+    first = few.to_pylist()
+    nothing = Tally(dict(zip(first, counts.tolist(), strict=False)), frozenset(), "")
+    for notation in notations:
+        matches = sum(map(notation.looks, first)) if like else 0
+        if not matches and len(few) == len(texts):
+            tallies[notation] = nothing
+        elif len(few) - matches <= MOST_ODD:
+            tallies[notation] = _tally(notation, texts, counts)
+    return tallies
+
+
+def _tally(notation: Notation, texts: Any, counts: Any) -> Tally:
+    odd = notation.read(texts).is_null().to_numpy(zero_copy_only=False)
+    odd_texts = texts.filter(pa.array(odd)).slice(0, MOST_ODD + 1).to_pylist()
+    unread = dict(zip(odd_texts, counts[odd].tolist(), strict=False))
+    read = texts.filter(pa.array(~odd))
+    lengths = pc.utf8_length(read).to_numpy()
+    longest = read.filter(pa.array(lengths == lengths.max())).to_pylist() if len(read) else [""]
+    first = read.take(pc.array_sort_indices(read)[: MOST_ODD + 1]).to_pylist()
+    units = frozenset("".join(read.to_pylist())) & UNITS if isinstance(notation, NumberNotation) else frozenset()
+    return Tally(unread, frozenset(first), max(longest), units)
+
+
+# ------------------------------------------------------------------------------------------------ the decision
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The notation of a column, and what the user should know about it."""
+
+    format: Format
+    note: str | None
+
+
+def decide(name: str, census: Census, only_words: bool) -> Decision | None:
+    """The notation that leaves the fewest cells unread, the first of several; None: these are texts.
+
+    What it leaves are words for a missing cell, or, unless `only_words`, a few texts among many numbers.
+    """
+    fits = [notation for notation, tally in census.tallies.items() if _fits(tally, census.cells, only_words)]
+    if not fits:
+        return None
+    unread = {notation: sum(census.tallies[notation].odd.values()) for notation in fits}
+    best = min(fits, key=lambda notation: unread[notation])
+    rivals = [notation for notation in fits if unread[notation] == unread[best]]
+    tally = census.tallies[best]
+    note = _note(name, best, tally, _rival(best, tally, rivals))
+    return Decision(Format(best, tuple(sorted(tally.odd))), note)
+
+
+def _fits(tally: Tally, cells: int, only_words: bool) -> bool:
+    strange = sum(count for text, count in tally.odd.items() if text.lower() not in MISSING_WORDS)
+    if not tally.read or len(tally.units) > 1 or (strange and only_words):
+        return False
+    return not strange or (strange <= ODD_SHARE * cells and len(tally.read) > MOST_ODD)
+
+
+def _rival(best: Notation, tally: Tally, rivals: Sequence[Notation]) -> str | None:
+    """The option for another notation that reads every cell as well, but as something else."""
+    if isinstance(best, DateNotation):
+        other = best.swapped()
+        return f"--date-format '{{name}}={other.pattern}'" if other in rivals and other is not None else None
+    differs = best.decimal == "." and NumberNotation(",") in rivals and "," in tally.example
+    return "--decimal ," if differs else None
+
+
+def _note(name: str, notation: Notation, tally: Tally, rival: str | None) -> str | None:
+    kind = "dates" if isinstance(notation, DateNotation) else "numbers"
+    how = f"like {notation.pattern}" if isinstance(notation, DateNotation) else f"like {tally.example!r}"
+    note = f"column {name!r}: read as {kind} {how}"
+    if rival is not None:
+        note += f", which is a guess: for the other reading type {rival.format(name=name)}"
+    if tally.odd:
+        odd = sorted(tally.odd.items(), key=lambda pair: (-pair[1], pair[0]))
+        shown = ", ".join(f"{text!r} {count:,}" for text, count in odd[:3]) + (", …" if len(odd) > 3 else "")
+        many = sum(tally.odd.values())
+        note += f"; {many:,} {'cell is' if many == 1 else 'cells are'} not and count as missing ({shown})"
+    return f"{note}; --categorical {shlex.quote(name)} keeps texts"
