@@ -1,25 +1,32 @@
-# make demo    set up a virtual environment and run the main job on sample_data/
-# make test    set it up and run the checks and the tests
+# make demo         set up a virtual environment and run the main job on sample_data/
+# make test         set it up and run the checks and the tests; CONSTRAINTS=.ci/oldest.txt fixes versions
+# make test-all     with the tests that take minutes; make test-matrix: with Python 3.10 to 3.13
+# make graph        docs/architecture.md and its picture, from the package
+# make bench        the tool beside its alternatives; make reproduce: the paper's experiments
+# make sbom, audit  what is installed with it, under which licence, and what is known against it
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# A file of versions that pip keeps to: .ci/oldest.txt are the oldest that pyproject.toml allows.
+CONSTRAINTS ?=
+PIP = python -m pip install -qq --disable-pip-version-check $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 DEMO := .enrelm-demo
 # Two processes share the tests, so BLAS keeps to one thread in each.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 DATA ?= ../shared/data
 TABLES ?= ../shared/tables
 
-.PHONY: demo test test-all test-dask test-onnx test-nngp bench reproduce graph clean
+.PHONY: demo test test-all test-matrix test-dask test-onnx test-nngp bench reproduce graph sbom audit clean
 .SECONDARY:
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install -qq --disable-pip-version-check -e .
+	$(BIN)/$(PIP) --upgrade pip
+	$(BIN)/$(PIP) -e .
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev,plot,baselines]'
+	$(BIN)/$(PIP) -e '.[dev,plot,baselines]'
 	touch $@
 
 demo: $(VENV)/.installed
@@ -40,6 +47,17 @@ test: $(VENV)/.installed-dev
 test-all: $(VENV)/.installed-dev
 	$(PYTEST) --slow
 
+# Each in an environment of its own; a Python that this machine lacks is skipped with a reason. PYTHONS='3.10 3.13'
+test-matrix:
+	.ci/matrix test
+
+# Of what `pip install enrelm` brings: a bill of materials and the licences, into build/.
+sbom: $(VENV)/.installed
+	$(BIN)/python .ci/sbom.py build
+
+audit: $(VENV)/.installed
+	.ci/audit $(VENV)
+
 # The file lists and the import graph of docs/architecture.md.
 graph: $(VENV)/.installed
 	$(BIN)/python docs/make_architecture.py
@@ -47,8 +65,8 @@ graph: $(VENV)/.installed
 # The extras have virtual environments of their own: `nngp` alone pulls in TensorFlow.
 $(VENV)-%/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-$*
-	$(VENV)-$*/bin/python -m pip install -qq --disable-pip-version-check --upgrade pip
-	$(VENV)-$*/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev,$*]'
+	$(VENV)-$*/bin/$(PIP) --upgrade pip
+	$(VENV)-$*/bin/$(PIP) -e '.[dev,$*]'
 	touch $@
 
 test-dask: $(VENV)-dask/.installed
@@ -65,11 +83,11 @@ test-nngp: $(VENV)-nngp/.installed
 # The sections `tables` and `local` keep each result in .enrelm-bench, so that a run that was interrupted goes on.
 $(VENV)-bench/.installed-peers: pyproject.toml benchmarks/requirements.txt
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip install -qq --disable-pip-version-check --upgrade pip
-	$(VENV)-bench/bin/python -m pip install -qq --disable-pip-version-check -e '.[plot,baselines]'
+	$(VENV)-bench/bin/$(PIP) --upgrade pip
+	$(VENV)-bench/bin/$(PIP) -e '.[plot,baselines]'
 	# One by one: a peer that does not install is skipped by the run and named in the report.
 	grep -v '^\#' benchmarks/requirements.txt | while read -r peer; do \
-	  $(VENV)-bench/bin/python -m pip install -qq --disable-pip-version-check "$$peer" || true; done
+	  $(VENV)-bench/bin/$(PIP) "$$peer" || true; done
 	touch $@
 
 bench: $(VENV)-bench/.installed-peers
