@@ -21,7 +21,6 @@ from enrelm_cli.inputs.training import rows_of_arrays, training
 from enrelm_cli.judge.fitting import fit_variant, refit_variant
 from enrelm_cli.phase_one.phase_one import Start, basis_of, refit, tune
 from enrelm_cli.settings import MethodSettings
-from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.variants import named
 
 Predict = Callable[[Any], Any]
@@ -129,10 +128,10 @@ def _goals(rows: int, judged: dict[str, tuple[Runs, float, float]], outcome: Out
 
 def fit_ours(X: Any, y: Any) -> Predict:
     """As `enrelm fit --variant kernel` does it: choose on validation rows, refit on all."""
-    rows, method, timer = rows_of_arrays(X, y), MethodSettings(), Stopwatch()
+    rows, method = rows_of_arrays(X, y), MethodSettings()
     split = hash_split(rows.sample.key, rows.whole, 1234, 0.25)
     basis = basis_of(tune(training(rows, split), method, Start.TUNED), method)
-    fitted = fit_variant(named("kernel"), basis, method, timer)
+    fitted = fit_variant(named("kernel"), basis, method)
     final = refit(basis) or afresh(basis, training(rows, TrainOnValidation(split)), method)
     network = refit_variant(fitted, final, method)
     view = final.data.view

@@ -47,7 +47,7 @@ IN_MEMORY = """
 import sys, time
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.phase_one.landmarks import choose
-from enrelm_cli.phase_one.phase_one import gram_of
+from enrelm_cli.phase_one.phase_one import sums_of
 from enrelm_cli.inputs.split import Everything
 from enrelm_cli.commands.synthetic import friedman
 from enrelm_cli.inputs.training import rows_of_arrays, training
@@ -57,7 +57,7 @@ marks = choose(data.sample(), data.T, int(sys.argv[2]))
 best = 1e9
 for _ in range(3):
     start = time.perf_counter()
-    gram_of(data, ArcsineKernel(), marks)
+    sums_of(data, ArcsineKernel(), marks)
     best = min(best, time.perf_counter() - start)
 print(best)
 """

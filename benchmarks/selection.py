@@ -26,7 +26,6 @@ from enrelm_cli.judge import baselines
 from enrelm_cli.judge.fitting import fit_variant
 from enrelm_cli.phase_one.phase_one import basis_of, tune
 from enrelm_cli.settings import MethodSettings
-from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.variants import named
 from enrelm_cli.variants._variant import paper_limit
 from tests import paper
@@ -135,9 +134,9 @@ def _training(X: Any, y: Any) -> Training:
 
 
 def ours(variant: str, X: Any, y: Any) -> Curves:
-    method, timer = MethodSettings(), Stopwatch()
+    method = MethodSettings()
     one = named(variant)
-    fitted = fit_variant(one, basis_of(tune(_training(X, y), method, one.start), method), method, timer)
+    fitted = fit_variant(one, basis_of(tune(_training(X, y), method, one.start), method), method)
     return fitted.curve.train, fitted.curve.validation
 
 

@@ -31,7 +31,6 @@ from enrelm_cli.judge.errors import curve_of, relative_errors
 from enrelm_cli.judge.fitting import FittedVariant, fit_variant
 from enrelm_cli.phase_one.phase_one import Basis, Start, basis_of, tune
 from enrelm_cli.settings import DataSettings, EngineSettings, KernelSettings, MethodSettings, SplitSettings
-from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.table.table import ReadOptions, Roles
 from enrelm_cli.types import Array
 from enrelm_cli.variants import named
@@ -146,9 +145,9 @@ def _paper_variants(outer: Training, inner: Training, v: float | None, with_curv
     shared = time.process_time() - start
     for name in ("approximate", "incremental"):
         start = time.process_time()
-        fitted = fit_variant(named(name), outside, method, Stopwatch())
+        fitted = fit_variant(named(name), outside, method)
         seconds = shared + time.process_time() - start
-        inner_fit = fit_variant(named(name), inside, method, Stopwatch())
+        inner_fit = fit_variant(named(name), inside, method)
         chosen = inner_fit.curve.choices
         answer[name] = {**judged(fitted.curve.validation, fitted.curve.choices, chosen), "seconds": seconds}
         # The network that chose n itself, not fitted again to more rows: is n of one fit any good for another?
@@ -230,7 +229,7 @@ def _kernel(data: Training) -> Json:
     """Tuned and filtered on training rows only, all its features kept: nothing is chosen on held-out rows."""
     method = MethodSettings()
     start = time.process_time()
-    fitted = fit_variant(named("kernel"), _start(data, method, Start.TUNED), method, Stopwatch())
+    fitted = fit_variant(named("kernel"), _start(data, method, Start.TUNED), method)
     best = fitted.curve.choices.best
     return {
         "neurons": best.neurons,

@@ -114,12 +114,12 @@ def _judged(
 ) -> list[MethodResult]:
     """Every method on one split; phase 1 is computed once for all that start from it."""
     timer = Stopwatch()
-    starts = phase_one(data, method, [one.start for one in chosen if one.start is not None], timer)
+    starts = phase_one(data, method, [one.start for one in chosen if one.start is not None], timer).starts
     final, final_starts, judged = data, starts, Side.VALIDATION
     if protocol == "test":
         final, judged = training(data.rows, TrainOnValidation(data.view.split)), Side.TEST
         final_starts = {start: _refitted(timed, final, method) for start, timed in starts.items()}
-    task = Task(data, _bases(starts), final, _bases(final_starts), judged, method, elm, timer)
+    task = Task(data, _bases(starts), final, _bases(final_starts), judged, method, elm)
     return [_result(one, task, _seconds(one, starts) + _seconds(one, final_starts)) for one in chosen]
 
 

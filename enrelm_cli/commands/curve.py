@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from enrelm_cli.commands.facts import constant_note, data_facts, settings_facts
-from enrelm_cli.commands.steps import open_rows, phase_one
+from enrelm_cli.commands.steps import fit_variants, open_rows, phase_one
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.inputs.split import Side
-from enrelm_cli.judge.baselines import elm_band, linear_error
-from enrelm_cli.judge.fitting import fit_variant
+from enrelm_cli.judge.baselines import elm_band
 from enrelm_cli.report.reports import CurveReport
 from enrelm_cli.settings import DataSettings, ElmSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
@@ -30,8 +28,8 @@ def curve(
     with timer("reading"):
         opened = open_rows(data, split, where, engine)
     chosen = [named(name) for name in variants]
-    starts = phase_one(opened.data, method, [one.start for one in chosen], timer)
-    curves = tuple(fit_variant(one, starts[one.start].basis, method, timer).curve for one in chosen)
+    phase = phase_one(opened.data, method, [one.start for one in chosen], timer)
+    curves = tuple(one.curve for one, _ in fit_variants(chosen, phase.starts, method, timer))
     band = None
     if elm is not None:
         with timer("random ELM"):
@@ -40,7 +38,7 @@ def curve(
         data=data_facts(opened),
         curves=curves,
         elm=band,
-        linear_error=linear_error(opened.data, Side.VALIDATION),
+        linear_error=phase.linear_error(opened.data),
         training_rows=opened.data.T,
         validation_rows=opened.validation_rows,
         timings=timer.report(),

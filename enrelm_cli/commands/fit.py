@@ -8,12 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from enrelm_cli.commands import facts
-from enrelm_cli.commands.steps import open_rows, phase_one, refit_everything
+from enrelm_cli.commands.steps import fit_variants, open_rows, phase_one, refit_everything
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.training import Training
-from enrelm_cli.judge import baselines
-from enrelm_cli.judge.fitting import FittedVariant, fit_variant, refit_variant
+from enrelm_cli.judge.fitting import FittedVariant, refit_variant
 from enrelm_cli.judge.relevance import shares
 from enrelm_cli.model.model import Model, order_statistics
 from enrelm_cli.model.network import Network
@@ -36,14 +34,9 @@ def fit(
     with timer("reading"):
         opened = open_rows(data, split, where, engine)
     variants = [named(name) for name in (VARIANTS if variant == "auto" else (variant,))]
-    starts = phase_one(opened.data, method, [one.start for one in variants], timer)
-    fitted, candidates = [], []
-    for one in variants:
-        begin, start = timer.total, starts[one.start]
-        fitted.append(fit_variant(one, start.basis, method, timer))
-        candidates.append(_candidate(fitted[-1], start.seconds + timer.total - begin))
-    winner = min(fitted, key=lambda one: one.chosen.error)
-    linear_error = baselines.linear_error(opened.data, Side.VALIDATION)
+    phase = phase_one(opened.data, method, [one.start for one in variants], timer)
+    fitted = fit_variants(variants, phase.starts, method, timer)
+    winner = min((one for one, _ in fitted), key=lambda one: one.chosen.error)
     if method.refit:
         with timer("refit"):
             final = refit_everything(winner.basis, method, opened)
@@ -60,11 +53,11 @@ def fit(
         choices=winner.curve.choices,
         train_error=winner.train_error,
         validation_error=winner.chosen.error,
-        linear_error=linear_error,
+        linear_error=phase.linear_error(opened.data),
         training_rows=opened.data.T,
         validation_rows=opened.validation_rows,
         refit=method.refit,
-        candidates=tuple(candidates),
+        candidates=tuple(_candidate(one, seconds) for one, seconds in fitted),
         stop=winner.network.stop,
         facts=facts.network_facts(network, final, left_out),
         relevance=_relevance(network, final.data),

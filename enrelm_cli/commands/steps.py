@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.dataset import Dataset, Encoded, encode, open_dataset
-from enrelm_cli.inputs.split import Everything
+from enrelm_cli.inputs.split import Everything, Side
 from enrelm_cli.inputs.training import Training, training
-from enrelm_cli.phase_one.phase_one import Basis, Start, Tuned, basis_of, restarted, tune, tune_again
+from enrelm_cli.judge.baselines import LinearRows, linear_error
+from enrelm_cli.judge.fitting import FittedVariant, choose_sizes, train_variant
+from enrelm_cli.phase_one.eigenbasis import SideSums
+from enrelm_cli.phase_one.phase_one import (
+    JOINED,
+    Basis,
+    Start,
+    Tuned,
+    basis_beside,
+    basis_of,
+    no_sums,
+    restarted,
+    tune,
+    tune_again,
+)
 from enrelm_cli.phase_one.phase_one import refit as joined
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.variants._variant import Variant
 
 
 @dataclass(frozen=True)
@@ -46,17 +61,34 @@ class Timed:
     seconds: float
 
 
-def phase_one(data: Training, method: MethodSettings, starts: Iterable[Start], timer: Stopwatch) -> dict[Start, Timed]:
-    """Each start once, however many variants build on it."""
+@dataclass(frozen=True)
+class PhaseOne:
+    """What variants start from, and the sums of linear regression beside them."""
+
+    starts: dict[Start, Timed]
+    linear: SideSums | None  # None where nothing started
+
+    def linear_error(self, data: Training) -> float:
+        """On the validation rows."""
+        return linear_error(data, Side.VALIDATION, self.linear)
+
+
+def phase_one(data: Training, method: MethodSettings, starts: Iterable[Start], timer: Stopwatch) -> PhaseOne:
+    """Each start once, however many variants build on it; linear regression's sums come with the first pass."""
     bases: dict[Start, Timed] = {}
+    linear: SideSums | None = None
     for start in dict.fromkeys(starts):
         begin = timer.total
         if bases and not method.kernel.tune:
             basis = restarted(next(iter(bases.values())).basis, start)
         else:
-            basis = _basis(_tuned(data, method, start, timer), method, timer)
+            tuned = _tuned(data, method, start, timer)
+            with timer("kernel and eigenvectors"):
+                beside = no_sums if linear else LinearRows(data.view, JOINED)
+                basis, sums = basis_beside(tuned, method, beside)
+            linear = linear or sums
         bases[start] = Timed(basis, timer.total - begin)
-    return bases
+    return PhaseOne(bases, linear)
 
 
 def _tuned(data: Training, method: MethodSettings, start: Start, timer: Stopwatch) -> Tuned:
@@ -66,9 +98,21 @@ def _tuned(data: Training, method: MethodSettings, start: Start, timer: Stopwatc
         return tune(data, method, start)
 
 
-def _basis(tuned: Tuned, method: MethodSettings, timer: Stopwatch) -> Basis:
-    with timer("kernel and eigenvectors"):
-        return basis_of(tuned, method)
+def fit_variants(
+    variants: Sequence[Variant], starts: Mapping[Start, Timed], method: MethodSettings, timer: Stopwatch
+) -> list[tuple[FittedVariant, float]]:
+    """Each variant with its size chosen, and its seconds as if it had been alone."""
+    trained, seconds = [], []
+    for variant in variants:
+        begin, start = timer.total, starts[variant.start]
+        with timer("output weights"):
+            trained.append(train_variant(variant, start.basis, method))
+        seconds.append(start.seconds + timer.total - begin)
+    begin = timer.total
+    with timer("error curves"):
+        fitted = choose_sizes(trained, method)
+    curves = timer.total - begin
+    return [(one, own + curves) for one, own in zip(fitted, seconds, strict=True)]
 
 
 def refit_everything(basis: Basis, method: MethodSettings, opened: Opened) -> Basis:

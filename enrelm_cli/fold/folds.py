@@ -101,6 +101,26 @@ class Sums:
         return self.values[name]
 
 
+@dataclass(frozen=True)
+class Parts:
+    """Results of several partials, merged each with its own."""
+
+    values: tuple[Any, ...]
+
+    def merge(self, other: Parts) -> Parts:
+        return Parts(tuple(mine.merge(theirs) for mine, theirs in zip(self.values, other.values, strict=True)))
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several partials in one pass."""
+
+    partials: tuple[Callable[[Any], Any], ...]
+
+    def __call__(self, item: Any) -> Parts:
+        return Parts(tuple(partial(item) for partial in self.partials))
+
+
 class Progress(Protocol):
     """Told about passes; the command line draws a bar, the tests count, the default is silent."""
 

@@ -30,10 +30,11 @@ from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.curve import ElmBand
-from enrelm_cli.judge.errors import errors_of, relative_errors
+from enrelm_cli.judge.errors import RESOLVED, errors_of, relative_errors, relative_of
 from enrelm_cli.kernels.activation import ERF, Activation
 from enrelm_cli.model.features import HiddenLayer
 from enrelm_cli.model.network import Network
+from enrelm_cli.phase_one.eigenbasis import SideSums
 from enrelm_cli.phase_one.hidden_layer import pseudo_solve
 from enrelm_cli.settings import ElmSettings
 from enrelm_cli.types import Array
@@ -303,24 +304,37 @@ class Inputs:
 
 @dataclass(frozen=True)
 class LinearRows:
-    """Partial: X'X and X'y of the training rows, whose standardised inputs and target have mean zero."""
+    """Partial: X'X, X'y and y'y of each side's rows. Standardised training inputs and targets have mean zero."""
 
     view: View
+    sides: tuple[Side, ...] = (Side.TRAIN,)
 
-    def __call__(self, chunk: Chunk) -> Sums:
-        chunk = self.view(chunk, Side.TRAIN)
-        return Sums({"XX": chunk.X.T @ chunk.X, "Xy": chunk.X.T @ chunk.y})
+    def __call__(self, chunk: Chunk) -> SideSums:
+        return SideSums({side: self._sums(self.view(chunk, side)) for side in self.sides})
+
+    def _sums(self, chunk: Chunk) -> Sums:
+        X, y = chunk.X, chunk.y
+        return Sums({"XX": X.T @ X, "Xy": X.T @ y, "yy": float(y @ y), "rows": chunk.rows})
 
 
-def linear_network(data: Training) -> Network:
+def linear_network(data: Training, sums: SideSums | None = None) -> Network:
     """Least squares with an intercept: b = (X'X)^+ X'y.
 
     Dependent columns (one-hot) make X'X singular: the pseudo-inverse gives the shortest b of all that fit equally well.
     """
-    sums = data.fold(LinearRows(data.view), "linear regression")
-    return Network(Inputs(data.d), pseudo_solve(sums["XX"], sums["Xy"]))
+    sums = sums or data.fold(LinearRows(data.view), "linear regression")
+    train = sums.sides[Side.TRAIN]
+    return Network(Inputs(data.d), pseudo_solve(train["XX"], train["Xy"]))
 
 
-def linear_error(data: Training, side: Side) -> float:
-    """Err of linear regression on one side's rows."""
-    return float(errors_of(data, (linear_network(data),), side)[0])
+def linear_error(data: Training, side: Side, sums: SideSums | None = None) -> float:
+    """Err of linear regression on one side's rows: |y - X b|^2 = y'y - 2 b'X'y + b'X'X b from that side's sums.
+
+    An error that is a small difference of large sums is left to the rows.
+    """
+    sums = sums or data.fold(LinearRows(data.view, (Side.TRAIN, side)), "linear regression")
+    network, judged = linear_network(data, sums), sums.sides[side]
+    b = network.beta
+    squares = judged["yy"] - 2.0 * float(b @ judged["Xy"]) + float(b @ judged["XX"] @ b)
+    error = relative_of(Sums({"squares": np.array([squares]), "total": judged["yy"], "rows": judged["rows"]}), side)
+    return float(error[0] if error[0] > RESOLVED else errors_of(data, (network,), side)[0])

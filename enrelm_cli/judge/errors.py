@@ -5,25 +5,26 @@ Err(l) = sqrt( sum_i (y_i - yhat_il)^2 / sum_i (y_i - ybar)^2 ),  l = 1..n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from enrelm_cli.errors import DataError
-from enrelm_cli.fold.folds import Chunk, Sums
+from enrelm_cli.fold.folds import Chunk, Sums, Together
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.network import Network
-from enrelm_cli.phase_one.eigenbasis import nested_squares
+from enrelm_cli.phase_one.eigenbasis import SideSums, nested_squares
 from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.types import Array
 
 # Rows of a block of a curve: the running sums of a block stay in cache.
 _BLOCK = 512
 # Below this relative error the differences of sums that give it have lost too many digits: the rows are read instead.
-_RESOLVED = 1e-4
+RESOLVED = 1e-4
 
 
 class Predictor(Protocol):
@@ -34,14 +35,16 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True)
 class CurveRows:
-    """Partial (algorithm 4): the squared error of every size 1..n over one side's rows, by one running sum a row."""
+    """Partial (algorithm 4): the squared error of every size 1..n over each side's rows, by one running sum a row."""
 
     view: View
     network: Network
-    side: Side
+    sides: tuple[Side, ...]
 
-    def __call__(self, chunk: Chunk) -> Sums:
-        chunk = self.view(chunk, self.side)
+    def __call__(self, chunk: Chunk) -> SideSums:
+        return SideSums({side: self._sums(self.view(chunk, side)) for side in self.sides})
+
+    def _sums(self, chunk: Chunk) -> Sums:
         squares = np.zeros(self.network.size)
         for block in chunk.blocks(_BLOCK):
             terms = self.network.features.outputs(block.X)
@@ -87,11 +90,20 @@ def relative_error(y: Array, y_hat: Array, y_mean: float) -> float:
 
 def curve_of(basis: Basis, network: Network, side: Side) -> Array:
     """Err(1..n) over one side's rows."""
-    errors = errors_from_sums(basis, network, side)
-    if errors is not None:
-        return errors
-    sums = basis.data.fold(CurveRows(basis.data.view, network, side), "error curve")
-    return _relative(sums, side)
+    return curves_of([(basis, network)], (side,))[0][side]
+
+
+def curves_of(networks: Sequence[tuple[Basis, Network]], sides: tuple[Side, ...]) -> list[dict[Side, Array]]:
+    """Err(1..n) of each network over each side's rows: from sums where they can tell, the others in one pass."""
+    curves = [{side: errors_from_sums(*one, side) for side in sides} for one in networks]
+    unknown = [tuple(side for side, errors in curve.items() if errors is None) for curve in curves]
+    read = [k for k, sides in enumerate(unknown) if sides]
+    if read:
+        partials = tuple(CurveRows(networks[k][0].data.view, networks[k][1], unknown[k]) for k in read)
+        parts = networks[read[0]][0].data.fold(Together(partials), "error curves")
+        for k, sums in zip(read, parts.values, strict=True):
+            curves[k].update({side: relative_of(sums.sides[side], side) for side in unknown[k]})
+    return [{side: errors for side, errors in curve.items() if errors is not None} for curve in curves]
 
 
 def errors_from_sums(basis: Basis, network: Network, side: Side) -> Array | None:
@@ -103,15 +115,15 @@ def errors_from_sums(basis: Basis, network: Network, side: Side) -> Array | None
     offset = basis.eigen.features.offset[network.order]
     squares = nested_squares(sums, V[:, network.order], offset, network.beta, network.intercept)
     errors = relative_errors(squares, float(sums["yy"]))
-    return errors if errors.min() > _RESOLVED else None
+    return errors if errors.min() > RESOLVED else None
 
 
 def errors_of(data: Training, networks: tuple[Predictor, ...], side: Side) -> Array:
     """Err of each network over one side's rows."""
-    return _relative(data.fold(ErrorRows(data.view, networks, side), "predicting"), side)
+    return relative_of(data.fold(ErrorRows(data.view, networks, side), "predicting"), side)
 
 
-def _relative(sums: Sums, side: Side) -> Array:
+def relative_of(sums: Sums, side: Side) -> Array:
     """No rows have no error; nought would pass for a perfect one."""
     if not int(sums["rows"]):
         raise DataError(

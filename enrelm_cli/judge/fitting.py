@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +11,12 @@ from enrelm_cli.errors import DataError
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.curve import Choice, Curve, choices
-from enrelm_cli.judge.errors import curve_of
+from enrelm_cli.judge.errors import curve_of, curves_of
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.settings import MethodSettings
+from enrelm_cli.types import Array
 from enrelm_cli.variants._variant import Variant
-
-Timer = Callable[[str], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
@@ -37,20 +35,50 @@ class FittedVariant:
         return float(self.curve.train[self.chosen.neurons - 1])
 
 
-def fit_variant(variant: Variant, basis: Basis, method: MethodSettings, timer: Timer) -> FittedVariant:
-    """Train one variant and choose its n on the validation rows."""
+@dataclass(frozen=True)
+class TrainedVariant:
+    """One variant on the training rows, before anything is chosen."""
+
+    variant: Variant
+    basis: Basis
+    network: Network
+    limit: int  # the largest size that was allowed
+
+
+def train_variant(variant: Variant, basis: Basis, method: MethodSettings) -> TrainedVariant:
     limit = variant.most_neurons(basis, method)
-    with timer("output weights"):
-        network = variant.fit(basis, method, limit)
-    with timer("error curves"):
-        train, validation = (curve_of(basis, network, side) for side in (Side.TRAIN, Side.VALIDATION))
+    return TrainedVariant(variant, basis, variant.fit(basis, method, limit), limit)
+
+
+def choose_sizes(trained: Sequence[TrainedVariant], method: MethodSettings) -> list[FittedVariant]:
+    """Their curves, in one pass over the rows, and the n that the validation rows choose for each."""
+    curves = curves_of([(one.basis, one.network) for one in trained], (Side.TRAIN, Side.VALIDATION))
+    return [_fitted(one, curve, method) for one, curve in zip(trained, curves, strict=True)]
+
+
+def fit_variant(variant: Variant, basis: Basis, method: MethodSettings) -> FittedVariant:
+    """Train one variant and choose its n on the validation rows."""
+    return choose_sizes([train_variant(variant, basis, method)], method)[0]
+
+
+def _fitted(trained: TrainedVariant, errors: dict[Side, Array], method: MethodSettings) -> FittedVariant:
+    variant, basis, network = trained.variant, trained.basis, trained.network
+    validation = errors[Side.VALIDATION]
     if not np.isfinite(validation).any():
         raise DataError(
             f"the target '{basis.data.rows.target}' of every validation row is the mean of the training rows: "
             "there is nothing to relate an error to",
             "choose other validation rows with --seed, or more with --validation-size",
         )
-    curve = Curve(variant.name, train, validation, choices(validation), network.stop, network.converged, limit)
+    curve = Curve(
+        variant=variant.name,
+        train=errors[Side.TRAIN],
+        validation=validation,
+        choices=choices(validation),
+        stop=network.stop,
+        converged=network.converged,
+        limit=trained.limit,
+    )
     chosen, selection = choose(curve, method, variant.regularised, basis.data)
     return FittedVariant(variant, basis, network, curve, chosen, selection)
 

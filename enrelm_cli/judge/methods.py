@@ -18,7 +18,7 @@ from enrelm_cli.judge import baselines, peers
 from enrelm_cli.judge.baselines import RandomElm
 from enrelm_cli.judge.curve import Curve, ElmBand
 from enrelm_cli.judge.errors import Predictor
-from enrelm_cli.judge.fitting import Timer, fit_variant, refit_variant
+from enrelm_cli.judge.fitting import fit_variant, refit_variant
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import ElmSettings, MethodSettings
 from enrelm_cli.variants import VARIANTS, named
@@ -35,7 +35,6 @@ class Task:
     judged: Side  # whose error counts
     method: MethodSettings
     elm: ElmSettings
-    timer: Timer
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def methods() -> dict[str, Method]:
 
 def _choose_variant(name: str, task: Task) -> Chosen:
     variant = named(name)
-    fitted = fit_variant(variant, task.bases[variant.start], task.method, task.timer)
+    fitted = fit_variant(variant, task.bases[variant.start], task.method)
 
     def train() -> Trained:
         basis = task.final_bases[variant.start]

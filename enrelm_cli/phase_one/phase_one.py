@@ -11,13 +11,14 @@ then follow from small matrices, without another pass.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enrelm_cli.fold.folds import Chunk, Sums
+from enrelm_cli.fold.folds import Chunk, Sums, Together
 from enrelm_cli.fold.resources import cores
 from enrelm_cli.inputs.split import Side, TrainOnValidation
 from enrelm_cli.inputs.training import Training
@@ -145,7 +146,7 @@ class Gram:
     projection: Projection
     sums: SideSums
 
-    def eigenbasis(self, sides: tuple[Side, ...], centred: bool) -> EigenBasis:
+    def eigenbasis(self, centred: bool, sides: tuple[Side, ...] = (Side.TRAIN,)) -> EigenBasis:
         return landmark_basis(self.kernel, self.landmarks, self.projection.R, self.sums.total(sides), centred)
 
 
@@ -161,24 +162,28 @@ class Counts:
         return full_basis(self.kernel, self.landmarks, self.sums, centred)
 
 
-def gram_of(data: Training, kernel: Kernel, landmarks: Landmarks, sides: tuple[Side, ...] = (Side.TRAIN,)) -> Gram:
-    """One pass over the rows."""
+def no_sums(chunk: Chunk) -> Sums:
+    return Sums({})
+
+
+def sums_of(
+    data: Training, kernel: Kernel, landmarks: Landmarks, beside: Callable[[Chunk], Any] = no_sums
+) -> tuple[Gram | Counts, Any]:
+    """One pass over the rows: the sums of a kernel, and what another partial makes of the same rows."""
+    if landmarks.complete:
+        rows = CountRows(data.view, np.sort(landmarks.key))
+        counts, other = data.fold(Together((rows, beside)), "counting rows").values
+        return Counts(kernel, landmarks, counts), other
     projection = landmark_projection(kernel, landmarks)
-    partial = GramRows(data.view, kernel.prepare(landmarks.Z), projection, sides)
-    return Gram(kernel, landmarks, projection, data.fold(partial, "Gram matrix"))
-
-
-def counts_of(data: Training, kernel: Kernel, landmarks: Landmarks) -> Counts:
-    """One pass over the rows."""
-    counts = data.fold(CountRows(data.view, np.sort(landmarks.key)), "counting rows")
-    return Counts(kernel, landmarks, counts)
+    gram = GramRows(data.view, kernel.prepare(landmarks.Z), projection, JOINED)
+    sums, other = data.fold(Together((gram, beside)), "Gram matrix").values
+    return Gram(kernel, landmarks, projection, sums), other
 
 
 def eigenbasis_of(data: Training, kernel: Kernel, landmarks: Landmarks, centred: bool) -> EigenBasis:
     """Kernel and eigenvectors of the training rows."""
-    if landmarks.complete:
-        return counts_of(data, kernel, landmarks).eigenbasis(centred)
-    return gram_of(data, kernel, landmarks).eigenbasis((Side.TRAIN,), centred)
+    sums, _ = sums_of(data, kernel, landmarks)
+    return sums.eigenbasis(centred)
 
 
 @dataclass(frozen=True)
@@ -206,10 +211,14 @@ class Basis:
 
 def basis_of(tuned: Tuned, method: MethodSettings) -> Basis:
     """One pass over the rows."""
+    return basis_beside(tuned, method, no_sums)[0]
+
+
+def basis_beside(tuned: Tuned, method: MethodSettings, partial: Callable[[Chunk], Any]) -> tuple[Basis, Any]:
+    """The basis, and what another partial makes of the same pass."""
     landmarks = choose_landmarks(tuned.data, method.landmarks, tuned.most_landmarks)
-    if landmarks.complete:
-        return _basis(tuned, counts_of(tuned.data, tuned.kernel, landmarks))
-    return _basis(tuned, gram_of(tuned.data, tuned.kernel, landmarks, JOINED))
+    sums, other = sums_of(tuned.data, tuned.kernel, landmarks, partial)
+    return _basis(tuned, sums), other
 
 
 def restarted(basis: Basis, start: Start) -> Basis:
@@ -218,9 +227,7 @@ def restarted(basis: Basis, start: Start) -> Basis:
 
 
 def _basis(tuned: Tuned, sums: Gram | Counts) -> Basis:
-    centred = tuned.start.centred
-    eigen = sums.eigenbasis((Side.TRAIN,), centred) if isinstance(sums, Gram) else sums.eigenbasis(centred)
-    return Basis(tuned, sums, eigen)
+    return Basis(tuned, sums, sums.eigenbasis(tuned.start.centred))
 
 
 def choose_landmarks(data: Training, wanted: int | None, many: int) -> Landmarks:
@@ -242,5 +249,5 @@ def refit(basis: Basis) -> Basis | None:
         return None
     view = replace(basis.data.view, split=TrainOnValidation(basis.data.view.split))
     data = replace(basis.data, view=view, T=int(gram.sums.total(JOINED)["n"]))
-    eigen = gram.eigenbasis(JOINED, basis.tuned.start.centred)
+    eigen = gram.eigenbasis(basis.tuned.start.centred, JOINED)
     return Basis(replace(basis.tuned, data=data), gram, eigen)

@@ -15,7 +15,7 @@ from enrelm_cli.judge.errors import CurveRows, errors_from_sums, relative_errors
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.landmarks import FEWEST, LARGEST, choose, kernel_landmarks
-from enrelm_cli.phase_one.phase_one import Basis, basis_of, choose_landmarks, gram_of, refit, tune
+from enrelm_cli.phase_one.phase_one import Basis, basis_of, choose_landmarks, refit, sums_of, tune
 from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
 from enrelm_cli.types import Array
 from enrelm_cli.variants import named
@@ -41,7 +41,7 @@ def train(variant: str, basis: Basis | None) -> Network:
 
 def by_rows(data: Training, one: Basis, side: Side) -> Array:
     network = train("kernel", one)
-    sums = data.fold(CurveRows(data.view, network, side), "curve")
+    sums = data.fold(CurveRows(data.view, network, (side,)), "curve").sides[side]
     return relative_errors(sums["squares"], float(sums["total"]))
 
 
@@ -73,9 +73,8 @@ def test_a_refit_from_the_sums_is_a_fit_of_all_rows_with_the_same_features(varia
     joined = refit(one)
     assert joined is not None
     everything = Training(data.rows, replace(data.view, split=Everything()), data.rows.total)
-    gram = gram_of(everything, one.tuned.kernel, one.landmarks)
-    eigen = gram.eigenbasis((Side.TRAIN,), one.tuned.start.centred)
-    afresh = Basis(replace(one.tuned, data=everything), gram, eigen)
+    sums, _ = sums_of(everything, one.tuned.kernel, one.landmarks)
+    afresh = Basis(replace(one.tuned, data=everything), sums, sums.eigenbasis(one.tuned.start.centred))
     new = np.random.default_rng(0).standard_normal((30, 6))
     np.testing.assert_allclose(train(variant, joined).predict(new), train(variant, afresh).predict(new), atol=1e-7)
     assert joined.data.T == 700

@@ -33,7 +33,7 @@ def on_the_papers_split(X: Array, y: Array) -> tuple[Training, paper.Array, pape
 
 
 def curve(data: Training, network: Network, side: Side) -> Array:
-    sums = data.fold(CurveRows(data.view, network, side), "curve")
+    sums = data.fold(CurveRows(data.view, network, (side,)), "curve").sides[side]
     return relative_errors(sums["squares"], float(sums["total"]))
 
 

@@ -1,0 +1,48 @@
+"""How often a fit reads its table: every pass over a file larger than memory costs minutes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from enrelm_cli.commands.fit import fit
+from enrelm_cli.fold.folds import LocalEngine
+from enrelm_cli.settings import (
+    DataSettings,
+    EngineSettings,
+    KernelSettings,
+    MethodSettings,
+    ReadOptions,
+    Roles,
+    SplitSettings,
+)
+
+
+@dataclass
+class Counted:
+    """Progress that remembers every pass over the rows."""
+
+    passes: list[str] = field(default_factory=list)
+
+    def start(self, label: str, total: int | None) -> None:
+        self.passes.append(label)
+
+    def advance(self, rows: int) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+def passes_of(path: Path, variant: str, memory: int | None) -> list[str]:
+    counted = Counted()
+    method = MethodSettings(landmarks=50, kernel=KernelSettings(tune_rows=100, tune_steps=20))
+    data = DataSettings((str(path),), Roles(target="y"), ReadOptions())
+    fit(data, SplitSettings(), method, EngineSettings(memory=memory), variant, LocalEngine(1, counted))
+    return [label for label in counted.passes if label != "sample" and not label.startswith("tuning")]
+
+
+@pytest.mark.parametrize(("variant", "most"), [("auto", 9), ("kernel", 4), ("incremental", 10)])
+def test_a_stream_is_read_no_more_often_than_it_must(variant: str, most: int, sample_data: Path) -> None:
+    passes = passes_of(sample_data / "friedman.csv", variant, memory=100_000)
+    assert len(passes) <= most, passes
