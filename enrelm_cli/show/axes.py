@@ -21,16 +21,22 @@ _COLOURS = {
     "incremental": GREEN,
     "elm": PURPLE,
     "linear": BLACK,
+    "ink": BLACK,
     "hist-gradient-boosting": VERMILION,
     "nystroem+ridge": SKY,
     "ridge": GREY,
 }
-_SPARE = (SKY, VERMILION, GREY)
+_SPARE = SKY
 
 
-def colour(method: str, number: int = 0) -> str:
+def colour(method: str) -> str:
     """The same method has the same colour everywhere."""
-    return _COLOURS.get(method, _SPARE[number % len(_SPARE)])
+    return _COLOURS.get(method, _SPARE)
+
+
+def decimals(values: list[float]) -> int:
+    """Digits after the point that tell the values apart."""
+    return max((len(f"{value:.6g}".partition(".")[2]) for value in values), default=0)
 
 
 @dataclass(frozen=True)
@@ -75,14 +81,19 @@ def error_scale(curves: Sequence[Array], others: Sequence[float] = ()) -> Scale:
 
 
 def ticks(scale: Scale, about: int) -> list[float]:
-    """Round numbers inside the scale: 1, 2, 5 times powers of ten."""
-    if scale.log:
-        answer: list[float] = []
-        decade = 1.0
-        while decade <= scale.high:
-            answer += [m * decade for m in (1, 2, 5) if scale.low <= m * decade <= scale.high]
-            decade *= 10.0
-        return answer
+    """Round numbers inside the scale: 1, 2, 5 times powers of ten; over many decades the powers alone."""
+    if not scale.log or scale.high < 10.0 * scale.low:
+        return _even_ticks(scale, about)
+    powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
+    for digits in ((1, 2, 5), (1,)):
+        values = [digit * 10.0**power for power in powers for digit in digits]
+        inside = [value for value in values if scale.low * 0.999999 <= value <= scale.high * 1.000001]
+        if len(inside) <= 2 * about:
+            break
+    return inside
+
+
+def _even_ticks(scale: Scale, about: int) -> list[float]:
     raw = (scale.high - scale.low) / max(about, 1)
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= raw * 0.999)

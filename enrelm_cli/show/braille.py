@@ -11,11 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from enrelm_cli.judge.curve import Curve
 from enrelm_cli.report import words
 from enrelm_cli.report.reports import CurveReport
-from enrelm_cli.report.views import best_curve, named_choices
-from enrelm_cli.show.axes import Scale, error_scale, neuron_scale, ticks
+from enrelm_cli.show.axes import decimals
+from enrelm_cli.show.chart import Axis, Band, Chart, Line, Point, curve_chart
 from enrelm_cli.types import Array
 
 Run = tuple[str, str]
@@ -23,12 +22,18 @@ Run = tuple[str, str]
 # Bit of each dot of a braille cell: [row][column].
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
-_STYLES = {"approximate": "yellow", "incremental": "magenta", "kernel": "cyan"}
-_OTHER_STYLES = ("cyan", "magenta", "yellow", "green")
-_ASCII_PENS = "*+xo"
-_MARKS = {"best": "●", "knee": "◆", "smallest": "▲"}
-_LINEAR = "white"
-_ELM = "blue"
+_STYLES = {"approximate": "yellow", "incremental": "magenta", "kernel": "cyan", "elm": "blue", "linear": "white"}
+_ASCII_PENS = "*+xo~"
+_SHAPES = {"circle": "●", "diamond": "◆", "triangle": "▲", "square": "■"}
+_SAMPLES = {"solid": "⠒⠒⠒", "thin": "⠂⠐ ⠂", "dashed": "⠒⠂⠐⠒", "dotted": "╌╌"}
+# Which of a line's dots are drawn, counted along it.
+_KEPT: dict[str, Callable[[int], bool]] = {
+    "solid": lambda i: True,
+    "thin": lambda i: i % 4 == 0,
+    "dashed": lambda i: i % 4 < 2,
+    "dotted": lambda i: i % 8 < 3,
+}
+_MARGIN = 8  # of the numbers on the left
 
 
 class Canvas:
@@ -139,80 +144,68 @@ class Canvas:
 
 
 def curve_plot(report: CurveReport, width: int, unicode: bool, height: int = 0) -> list[list[Run]]:
-    """The plot with axes, marks and legend, as rows of runs."""
-    canvas_height = height or max(10, min(18, width // 5))
-    margin = 8
-    canvas = Canvas(max(20, width - margin), canvas_height, unicode)
-    elm = report.elm
-    longest = max([len(curve.validation) for curve in report.curves] + ([len(elm.mean)] if elm is not None else []))
-    x_scale = neuron_scale(longest)
-    with_training = len(report.curves) <= 2
-    shown = [curve.validation for curve in report.curves]
-    shown += [curve.train for curve in report.curves] if with_training else []
-    shown += [elm.low, elm.mean] if elm is not None else []
-    y_scale = error_scale(shown, [report.linear_error])
+    """The error curve with axes, marks and legend, as rows of runs."""
+    # Of many variants the training errors would only be in the way.
+    return plot(curve_chart(report, training=len(report.curves) <= 2), width, unicode, height)
 
-    legend: list[Run] = []
-    if elm is not None:
-        _draw_band(canvas, elm.low, elm.high, x_scale, y_scale)
-        _draw(canvas, elm.mean, x_scale, y_scale, _ELM, "~", lambda i: i % 6 < 3)
-        legend.append((f"{'⡪⡪' if unicode else ':::'} elm, range of {elm.realizations}", _ELM))
-        legend.append((f"{'⠒⠂⠐⠒' if unicode else '~~~'} elm, mean", _ELM))
-    if math.isfinite(report.linear_error):
-        level = np.full(2, y_scale.at(report.linear_error))
-        canvas.line(np.array([0.0, 1.0]), level, _LINEAR, "-", lambda i: i % 8 < 3)
-        legend.append(
-            (f"{'- -' if not unicode else '╌╌'} linear regression {words.error(report.linear_error)}", _LINEAR)
-        )
-    for number, curve in enumerate(report.curves):
-        style, pen = style_of(curve.variant, number), _ASCII_PENS[number % len(_ASCII_PENS)]
-        if with_training:
-            _draw(canvas, curve.train, x_scale, y_scale, style, ".", (lambda i: i % 4 == 0) if unicode else _solid)
-        _draw(canvas, curve.validation, x_scale, y_scale, style, pen, _solid)
-        if curve.converged and curve.limit > len(curve.validation):
-            _continue(canvas, curve, longest, x_scale, y_scale, style, pen)
-        sample = "⠒⠒⠒" if unicode else pen * 3
-        legend.insert(2 * number if with_training else number, (f"{sample} {curve.variant}, validation", style))
-        if with_training:
-            legend.insert(2 * number + 1, (f"{'⠂⠐ ⠂' if unicode else '...'} {curve.variant}, training", style))
-    _mark(canvas, report, x_scale, y_scale, unicode)
+
+def plot(chart: Chart, width: int, unicode: bool, height: int = 0) -> list[list[Run]]:
+    """A chart as rows of runs. Points are named beside their marks, lines and bands in the legend."""
+    canvas = Canvas(max(20, width - _MARGIN), height or max(10, min(18, width // 5)), unicode)
+    pens = _pens(chart)
+    for mark in chart.marks:
+        if isinstance(mark, Band):
+            _draw_band(canvas, mark, chart)
+        elif isinstance(mark, Line):
+            _draw_line(canvas, mark, chart, pens)
+    _draw_points(canvas, [mark for mark in chart.marks if isinstance(mark, Point)], chart)
+    named = [mark for mark in chart.named() if not isinstance(mark, Point)]
+    legend = [(_legend(mark, unicode, pens), _style(mark.method)) for mark in named]
     return [
         [("error", "dim")],
-        *_with_y_axis(canvas, y_scale, margin, unicode),
-        *_x_axis(canvas, x_scale, margin, unicode),
+        *_with_y_axis(canvas, chart.y, unicode),
+        *_x_axis(canvas, chart.x, unicode),
         *_wrapped(legend, width),
     ]
 
 
-def style_of(variant: str, number: int) -> str:
-    return _STYLES.get(variant, _OTHER_STYLES[number % len(_OTHER_STYLES)])
+def _style(method: str) -> str:
+    return _STYLES.get(method, "green")
 
 
-def _solid(_: int) -> bool:
-    return True
+def _pens(chart: Chart) -> dict[str, str]:
+    """ASCII has no colours: another character for each method."""
+    methods = dict.fromkeys(mark.method for mark in chart.marks if isinstance(mark, Line) and mark.stroke == "solid")
+    return {method: _ASCII_PENS[k % len(_ASCII_PENS)] for k, method in enumerate(methods)}
 
 
-def _positions(n: int, scale: Scale) -> Array:
-    return np.array([scale.at(i) for i in range(1, n + 1)])
+def _pen(mark: Line, pens: dict[str, str]) -> str:
+    return {"thin": ".", "dotted": "-"}.get(mark.stroke) or pens.get(mark.method, "*")
 
 
-def _draw(canvas: Canvas, errors: Array, x: Scale, y: Scale, style: str, pen: str, keep: Callable[[int], bool]) -> None:
-    canvas.line(_positions(len(errors), x), np.array([y.at(float(e)) for e in errors]), style, pen, keep)
+def _legend(mark: Line | Band, unicode: bool, pens: dict[str, str]) -> str:
+    if isinstance(mark, Band):
+        return f"{'⡪⡪' if unicode else ':::'} {mark.name}"
+    sample = _SAMPLES[mark.stroke] if unicode else "- -" if mark.stroke == "dotted" else 3 * _pen(mark, pens)
+    return f"{sample} {mark.name}"
 
 
-def _continue(canvas: Canvas, curve: Curve, longest: int, x: Scale, y: Scale, style: str, pen: str) -> None:
-    """The paper's dashes: the method has converged, so more neurons would change nothing."""
-    ends = np.array([x.at(len(curve.validation)), x.at(min(curve.limit, longest))])
-    if ends[1] > ends[0]:
-        canvas.line(ends, np.full(2, y.at(float(curve.validation[-1]))), style, pen, lambda i: i % 4 < 2)
+def _draw_line(canvas: Canvas, mark: Line, chart: Chart, pens: dict[str, str]) -> None:
+    xs = np.array([chart.x.scale.at(float(value)) for value in mark.x])
+    ys = np.array([chart.y.scale.at(float(value)) for value in mark.y])
+    # A character is too coarse to leave three of four out.
+    keep = _KEPT["solid" if mark.stroke == "thin" and not canvas.unicode else mark.stroke]
+    canvas.line(xs, ys, _style(mark.method), _pen(mark, pens), keep)
 
 
-def _draw_band(canvas: Canvas, low: Array, high: Array, x: Scale, y: Scale) -> None:
+def _draw_band(canvas: Canvas, mark: Band, chart: Chart) -> None:
     across, down = canvas.dots
-    at = _positions(len(low), x)
+    at = np.array([chart.x.scale.at(float(value)) for value in mark.x])
     top = 2.0  # beyond the canvas
-    lows = [min(top, y.at(float(v))) if math.isfinite(v) else top for v in low]
-    highs = [min(top, y.at(float(v))) if math.isfinite(v) else top for v in high]
+    lows, highs = (
+        [min(top, chart.y.scale.at(float(v))) if math.isfinite(v) else top for v in side]
+        for side in (mark.low, mark.high)
+    )
     for column in range(across):
         share = column / max(across - 1, 1)
         if share > at[-1]:
@@ -220,62 +213,54 @@ def _draw_band(canvas: Canvas, low: Array, high: Array, x: Scale, y: Scale) -> N
         bottom, ceiling = np.interp(share, at, lows), np.interp(share, at, highs)
         for row in range(math.ceil(bottom * (down - 1)), min(down - 1, math.floor(ceiling * (down - 1))) + 1):
             if not canvas.unicode or ((column + 2 * (row // 2)) % 4 == 0 and row % 2 == 0):
-                canvas.dot(column, row, _ELM, ":")
+                canvas.dot(column, row, _style(mark.method), ":")
 
 
-def _mark(canvas: Canvas, report: CurveReport, x: Scale, y: Scale, unicode: bool) -> None:
-    """The winner's choices, named; best is drawn last, so that it is the one seen where two share a cell."""
-    winner = best_curve(report.curves)
-    points = []
-    for names, choice in named_choices(winner.choices):
-        row, column = canvas.cell(x.at(choice.neurons), y.at(choice.error))
-        points.append((names, choice.neurons, row, column))
-    points.sort(key=lambda point: "best" in point[0])
-    for names, _, row, column in points:
-        mark = _MARKS["best" if "best" in names else names[0]]
-        canvas.put(row, column, mark if unicode else words.ascii_only(mark), "bold")
-    for names, neurons, row, column in reversed(points):
-        canvas.label(row, column, f"{' = '.join(names)}: {words.count(neurons)}", "bold", left="smallest" in names[:1])
+def _draw_points(canvas: Canvas, points: list[Point], chart: Chart) -> None:
+    """Circles (best) are drawn last, so that they are the ones seen where two share a cell."""
+    placed = [(mark, *canvas.cell(chart.x.scale.at(mark.x), chart.y.scale.at(mark.y))) for mark in points]
+    placed.sort(key=lambda one: one[0].shape == "circle")
+    for mark, row, column in placed:
+        shape = _SHAPES[mark.shape]
+        canvas.put(row, column, shape if canvas.unicode else words.ascii_only(shape), "bold")
+    for mark, row, column in reversed(placed):
+        canvas.label(row, column, mark.name, "bold", left=mark.shape == "triangle")
 
 
-def _with_y_axis(canvas: Canvas, scale: Scale, margin: int, unicode: bool) -> list[list[Run]]:
+def _with_y_axis(canvas: Canvas, of: Axis, unicode: bool) -> list[list[Run]]:
     labels: dict[int, str] = {}
-    decimals = 2
-    values = ticks(scale, max(3, canvas.height * 2 // 5))
-    if len(values) > 1:
-        decimals = max(1, min(6, -math.floor(math.log10(values[1] - values[0]))))
+    values = of.ticks(max(3, canvas.height * 2 // 5))
     for value in values:
-        row, _ = canvas.cell(0.0, scale.at(value))
-        labels[row] = f"{value:.{decimals}f}"
+        row, _ = canvas.cell(0.0, of.scale.at(value))
+        labels[row] = f"{value:.{max(1, decimals(values))}f}"
     axis, tick = ("│", "┤") if unicode else ("|", "+")
     rows: list[list[Run]] = []
     for number, runs in enumerate(canvas.rows()):
         label = labels.get(number, "")
-        rows.append([(label.rjust(margin - 2) + " " + (tick if label else axis), "dim"), *runs])
+        rows.append([(label.rjust(_MARGIN - 2) + " " + (tick if label else axis), "dim"), *runs])
     return rows
 
 
-def _x_axis(canvas: Canvas, scale: Scale, margin: int, unicode: bool) -> list[list[Run]]:
+def _x_axis(canvas: Canvas, of: Axis, unicode: bool) -> list[list[Run]]:
     corner, dash, tick = ("└", "─", "┬") if unicode else ("+", "-", "+")
     line = [dash] * canvas.width
-    numbers = [" "] * (canvas.width + margin)
+    numbers = [" "] * (canvas.width + _MARGIN)
     free = 0
-    for value in ticks(scale, max(3, canvas.width // 12)):
-        if value < 1 or value != round(value):
+    for value in of.ticks(max(6, canvas.width // 12)):
+        if value < of.scale.low:
             continue
-        _, column = canvas.cell(scale.at(value), 0.0)
+        _, column = canvas.cell(of.scale.at(value), 0.0)
         text = words.count(value)
-        start = min(max(free, margin + column - len(text) // 2), len(numbers) - len(text))
-        if start < free or abs(start + len(text) // 2 - margin - column) > 1:
+        start = min(max(free, _MARGIN + column - len(text) // 2), len(numbers) - len(text))
+        if start < free or abs(start + len(text) // 2 - _MARGIN - column) > 1:
             continue
         line[column] = tick
         numbers[start : start + len(text)] = text
         free = start + len(text) + 1
-    title = "neurons, logarithmic" if scale.log else "neurons"
     return [
-        [(" " * (margin - 1) + corner + "".join(line), "dim")],
+        [(" " * (_MARGIN - 1) + corner + "".join(line), "dim")],
         [("".join(numbers).rstrip(), "dim")],
-        [(" " * margin + title.center(canvas.width).rstrip(), "dim")],
+        [(" " * _MARGIN + of.name.center(canvas.width).rstrip(), "dim")],
     ]
 
 

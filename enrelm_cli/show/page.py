@@ -6,16 +6,12 @@ sideways; dark and printed pages have their own colours.
 
 from __future__ import annotations
 
-import math
 import platform
 from collections.abc import Sequence
 from html import escape
 from importlib import metadata
 
-import numpy as np
-
 from enrelm_cli.files import write_whole
-from enrelm_cli.judge.curve import Curve, ElmBand
 from enrelm_cli.report import words
 from enrelm_cli.report.reports import CompareReport, CurveReport, DataFacts, Json
 from enrelm_cli.report.views import (
@@ -25,28 +21,23 @@ from enrelm_cli.report.views import (
     Grid,
     Headline,
     Remarks,
-    best_curve,
     compare_view,
     curve_view,
-    error_name,
     flat_settings,
-    named_choices,
     ranks_view,
 )
 from enrelm_cli.show import svg
-from enrelm_cli.show.axes import Scale, error_scale, neuron_scale
+from enrelm_cli.show.chart import compare_chart, curve_chart, time_chart
 
-_SHAPES = {"best": "circle", "knee": "diamond", "smallest": "triangle"}
-_KNOWN = {
+_VARIABLES = {
     "kernel": "--kernel",
     "approximate": "--approximate",
     "incremental": "--incremental",
     "elm": "--elm",
     "linear": "--ink",
+    "ink": "--ink",
     "hist-gradient-boosting": "--boosting",
 }
-_DOTS = ("circle", "square", "diamond", "triangle")
-
 _CSS = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1b1b;--soft:#5a5a5a;--rule:#d9d9d9;--tint:#f4f5f7;--win:#00684a;
 --kernel:#0072b2;--approximate:#e69f00;--incremental:#009e73;--elm:#cc79a7;--boosting:#d55e00;--other:#56b4e9}
@@ -133,94 +124,21 @@ def page(report: CurveReport | CompareReport | Sequence[CompareReport], command_
 def _curve_body(report: CurveReport) -> str:
     blocks = curve_view(report)
     at = next(i for i, block in enumerate(blocks) if isinstance(block, Grid))
-    linear = report.linear_error
-    chart = _curves_chart(
-        "curve", f"Errors of every size on {report.data.name}", report.curves, report.elm, linear, True
-    )
+    chart = svg.figure("curve", curve_chart(report), _paint)
     return _blocks(blocks[:at]) + f'<div class="charts">{chart}</div>' + _blocks(blocks[at:]) + _values(report)
 
 
 def _compare_body(report: CompareReport, number: int) -> str:
-    blocks = compare_view(report)
-    linear = next((row.error for row in report.rows if row.method == "linear"), math.nan)
-    charts = _time_chart(f"time{number}", report)
-    if report.curves or report.elm is not None:
-        # Only in the paper's protocol do the table and the curves show errors of the same rows.
-        shown = linear if report.protocol == "paper" else math.nan
-        title = "Validation error against neurons" + (", first split" if report.repeats > 1 else "")
-        charts += _curves_chart(f"curves{number}", title, report.curves, report.elm, shown, False)
-    return _blocks(blocks) + f'<div class="charts">{charts}</div>'
-
-
-# --- charts ----------------------------------------------------------------------------------------------------------
+    charts = svg.figure(f"time{number}", time_chart(report), _paint)
+    curves = compare_chart(report)
+    if curves is not None:
+        charts += svg.figure(f"curves{number}", curves, _paint)
+    return _blocks(compare_view(report)) + f'<div class="charts">{charts}</div>'
 
 
 def _paint(method: str) -> str:
-    return _KNOWN.get(method, "--other")
-
-
-def _curves_chart(
-    identity: str, title: str, curves: Sequence[Curve], elm: ElmBand | None, linear: float, training: bool
-) -> str:
-    sizes = [len(curve.validation) for curve in curves] + ([] if elm is None else [len(elm.mean)])
-    shown = [curve.validation for curve in curves] + ([curve.train for curve in curves] if training else [])
-    shown += [] if elm is None else [elm.low, elm.mean]
-    x, y = neuron_scale(max(sizes)), error_scale(shown, [linear])
-    marks: list[svg.Mark] = []
-    if elm is not None:
-        n = np.arange(1.0, len(elm.mean) + 1)
-        many = f"elm, {elm.realizations} realisations: least to greatest"
-        marks += [svg.Band(many, "--elm", n, elm.low, elm.high), svg.Trace("elm, mean", "--elm", n, elm.mean)]
-    if math.isfinite(linear):
-        marks.append(svg.level("linear regression", "--ink", linear, x))
-    for curve in curves:
-        marks += _traces(curve, max(sizes), training)
-    nowhere = np.zeros(0)
-    if training:
-        marks.append(svg.Trace("training error", "--ink", nowhere, nowhere, "thin"))
-    if any(isinstance(mark, svg.Trace) and mark.kind == "dashed" for mark in marks):
-        marks.append(svg.Trace("converged: goes on", "--ink", nowhere, nowhere, "dashed"))
-    if training:
-        winner = best_curve(curves)
-        for names, choice in named_choices(winner.choices):
-            text = f"{' = '.join(names)}: {words.count(choice.neurons)}"
-            marks.append(svg.Dot(text, "--ink", choice.neurons, choice.error, _SHAPES[names[0]]))
-    name = "neurons, logarithmic" if x.log else "neurons"
-    return svg.chart(identity, title, svg.integer_axis(name, x), svg.error_axis("relative error", y), marks)
-
-
-def _traces(curve: Curve, longest: int, training: bool) -> list[svg.Mark]:
-    n, paint = np.arange(1.0, len(curve.validation) + 1), _paint(curve.variant)
-    marks: list[svg.Mark] = [svg.Trace(curve.variant, paint, n, curve.validation)]
-    if training:
-        marks.append(svg.Trace("", paint, n, curve.train, "thin"))
-    end = min(curve.limit, longest)
-    if curve.converged and end > len(n):
-        last = float(curve.validation[-1])
-        there = np.array([float(len(n)), float(end)])
-        marks.append(svg.Trace("", paint, there, np.array([last, last]), "dashed"))
-    return marks
-
-
-def _time_chart(identity: str, report: CompareReport) -> str:
-    rows = [row for row in report.rows if math.isfinite(row.error) and row.error > 0.0]
-    if not rows:
-        return ""
-    times = [max(row.fit_seconds, 1e-6) for row in rows]
-    x = Scale(min(times) / 2, max(times) * 2, log=True)
-    spread = max((row.error_std or 0.0) for row in rows)
-    low = min(row.error for row in rows)
-    y = Scale(max(low - spread, low / 2) * 0.95, (max(row.error for row in rows) + spread) * 1.05, log=True)
-    powers = range(math.floor(math.log10(x.low)), math.ceil(math.log10(x.high)) + 1)
-    decades = tuple(10.0**power for power in powers if x.low <= 10.0**power <= x.high)
-    marks: list[svg.Mark] = [
-        svg.Dot(row.method, _paint(row.method), seconds, row.error, _DOTS[i % len(_DOTS)], row.error_std or 0.0)
-        for i, (row, seconds) in enumerate(zip(rows, times, strict=True))
-    ]
-    # The scale is logarithmic, but over less than a decade round numbers are those of a plain one.
-    plain = svg.error_axis("", Scale(y.low, y.high)).ticks
-    y_axis = svg.Axis(f"relative {error_name(report)}", y, plain)
-    return svg.chart(identity, "Error against the time to fit", svg.Axis("time to fit (s)", x, decades), y_axis, marks)
+    """By variables, so that the light and the dark theme also paint the charts."""
+    return f"var({_VARIABLES.get(method, '--other')})"
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------

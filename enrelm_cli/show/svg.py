@@ -1,182 +1,170 @@
-"""A small writer of line charts as SVG, for the page: no library, no network, colours by CSS variables.
-
-Colours are names of variables (`--kernel`), so that the page's light and dark themes also paint its charts.
-"""
+"""Charts as SVG text: no library, no network. Colours are CSS: variables in the page, fixed in the paper's figures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
 import numpy as np
 
 from enrelm_cli.report import words
-from enrelm_cli.show.axes import Scale, ticks
+from enrelm_cli.show.axes import Scale, decimals
+from enrelm_cli.show.chart import Band, Chart, Line, Mark, Point, Shape
 from enrelm_cli.types import Array
 
+Paint = Callable[[str], str]  # a method's name -> a CSS colour
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where on the paper the chart is, in pixels, and how much of it one can see."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+    ticks: tuple[int, int]  # about so many on x and y
+    points: int  # of a line: more would fall on one another
+
+    def px(self, share: float) -> float:
+        return self.left + share * (self.width - self.left - self.right)
+
+    def py(self, share: float) -> float:
+        return self.height - self.bottom - share * (self.height - self.top - self.bottom)
+
+    @property
+    def clip(self) -> str:
+        width, height = self.width - self.left - self.right, self.height - self.top - self.bottom
+        return f'<rect x="{self.left}" y="{self.top}" width="{width}" height="{height}"/>'
+
+
 # Drawn at about the size a phone shows it, so that 12 px stay legible there.
-_WIDTH, _HEIGHT = 440, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 12, 44
+PAGE = Frame(440, 300, left=48, right=12, top=12, bottom=44, ticks=(6, 5), points=400)
 
 
-@dataclass(frozen=True)
-class Trace:
-    """A line through points; without a name it has no place in the legend, without points it has only that."""
-
-    name: str
-    paint: str  # a CSS variable's name
-    x: Array  # (n,)
-    y: Array  # (n,)
-    kind: str = ""  # "", "thin", "dashed" or "dotted"
-
-
-@dataclass(frozen=True)
-class Band:
-    name: str
-    paint: str
-    x: Array
-    low: Array
-    high: Array
-
-
-@dataclass(frozen=True)
-class Dot:
-    """A point with a shape, and perhaps an error bar."""
-
-    name: str
-    paint: str
-    x: float
-    y: float
-    shape: str = "circle"  # circle, diamond, triangle or square
-    spread: float = 0.0
-
-
-Mark = Trace | Band | Dot
-
-
-@dataclass(frozen=True)
-class Axis:
-    name: str
-    scale: Scale
-    ticks: tuple[float, ...]
-
-
-def integer_axis(name: str, scale: Scale) -> Axis:
-    return Axis(name, scale, tuple(value for value in ticks(scale, 6) if value == round(value)))
-
-
-def error_axis(name: str, scale: Scale) -> Axis:
-    return Axis(name, scale, tuple(ticks(scale, 5)))
-
-
-def chart(identity: str, title: str, x: Axis, y: Axis, marks: Sequence[Mark]) -> str:
-    """One chart with its legend."""
-    inner = [_axes(x, y), f'<g clip-path="url(#{identity}-clip)">']
-    inner += [_drawn(mark, x.scale, y.scale) for mark in marks if not isinstance(mark, Dot)]
-    inner += ["</g>"]
-    inner += [_drawn(mark, x.scale, y.scale) for mark in marks if isinstance(mark, Dot)]
-    clip = (
-        f'<clipPath id="{identity}-clip"><rect x="{_LEFT}" y="{_TOP}" width="{_WIDTH - _LEFT - _RIGHT}" '
-        f'height="{_HEIGHT - _TOP - _BOTTOM}"/></clipPath>'
-    )
+def figure(identity: str, chart: Chart, paint: Paint) -> str:
+    """One chart with its legend and caption, for a page."""
+    title = escape(words.visible(chart.title))
+    clip = f'<clipPath id="{identity}-clip">{PAGE.clip}</clipPath>'
+    legend = "".join(_entry(mark, paint) for mark in chart.named())
     return (
-        f'<figure><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-labelledby="{identity}-title">'
-        f'<title id="{identity}-title">{escape(title)}</title><defs>{clip}</defs>{"".join(inner)}</svg>'
-        f'<ul class="legend">{"".join(_legend(mark) for mark in _named(marks))}</ul>'
-        f"<figcaption>{escape(title)}</figcaption></figure>"
+        f'<figure><svg viewBox="0 0 {PAGE.width} {PAGE.height}" role="img" aria-labelledby="{identity}-title">'
+        f'<title id="{identity}-title">{title}</title><defs>{clip}</defs>{_axis_names(chart, PAGE)}'
+        f"{drawing(chart, PAGE, f'{identity}-clip', paint)}</svg>"
+        f'<ul class="legend">{legend}</ul><figcaption>{title}</figcaption></figure>'
     )
 
 
-def _px(share: float) -> float:
-    return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+def drawing(chart: Chart, frame: Frame, clip: str, paint: Paint) -> str:
+    """Axes and marks; `clip` is the id of the clip path that keeps lines inside."""
+    points = [mark for mark in chart.marks if isinstance(mark, Point)]
+    others = [mark for mark in chart.marks if not isinstance(mark, Point)]
+    drawn = "".join(_drawn(mark, chart, frame, paint) for mark in others)
+    dots = "".join(_point(mark, chart, frame, paint) for mark in points)
+    return f'{_axes(chart, frame)}<g clip-path="url(#{clip})">{drawn}</g>{dots}'
 
 
-def _py(share: float) -> float:
-    return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
-
-
-def _axes(x: Axis, y: Axis) -> str:
-    bottom, left = _HEIGHT - _BOTTOM, _LEFT
-    parts = [f'<path class="axis" d="M{left} {_TOP}V{bottom}H{_WIDTH - _RIGHT}"/>']
-    decimals = max((len(f"{value:.6g}".partition(".")[2]) for value in y.ticks), default=0)
-    for value in y.ticks:
-        at = _py(y.scale.at(value))
-        parts.append(f'<path class="grid" d="M{left} {at:.1f}H{_WIDTH - _RIGHT}"/>')
-        parts.append(f'<text x="{left - 6}" y="{at + 4:.1f}" text-anchor="end">{value:.{decimals}f}</text>')
-    for value in x.ticks:
-        at = _px(x.scale.at(value))
+def _axes(chart: Chart, frame: Frame) -> str:
+    bottom, left, right = frame.height - frame.bottom, frame.left, frame.width - frame.right
+    parts = [f'<path class="axis" d="M{left} {frame.top}V{bottom}H{right}"/>']
+    values = chart.y.ticks(frame.ticks[1])
+    for value in values:
+        at = frame.py(chart.y.scale.at(value))
+        parts.append(f'<path class="grid" d="M{left} {at:.1f}H{right}"/>')
+        text = f"{value:.{decimals(values)}f}"
+        parts.append(f'<text x="{left - 6}" y="{at + 4:.1f}" text-anchor="end">{text}</text>')
+    for value in chart.x.ticks(frame.ticks[0]):
+        at = frame.px(chart.x.scale.at(value))
         parts.append(f'<path class="axis" d="M{at:.1f} {bottom}v4"/>')
         parts.append(f'<text x="{at:.1f}" y="{bottom + 17}" text-anchor="middle">{value:,g}</text>')
-    middle_x, middle_y = (_LEFT + _WIDTH - _RIGHT) / 2, (_TOP + bottom) / 2
-    parts.append(f'<text x="{middle_x:.0f}" y="{_HEIGHT - 8}" text-anchor="middle">{escape(x.name)}</text>')
-    parts.append(
-        f'<text transform="translate(12 {middle_y:.0f}) rotate(-90)" text-anchor="middle">{escape(y.name)}</text>'
-    )
     return "".join(parts)
 
 
-def _drawn(mark: Mark, x: Scale, y: Scale) -> str:
-    if isinstance(mark, Trace):
-        points = _points(mark.x, mark.y, x, y)
-        if not points:  # only in the legend
-            return ""
-        if len(points) == 1:
-            return f'<circle cx="{points[0][0]}" cy="{points[0][1]}" r="3" style="fill:var({mark.paint})"/>'
-        return f'<path class="line {mark.kind}" style="stroke:var({mark.paint})" d="{_path(points)}"/>'
+def _axis_names(chart: Chart, frame: Frame) -> str:
+    across, up = frame.px(0.5), frame.py(0.5)
+    return (
+        f'<text x="{across:.0f}" y="{frame.height - 8}" text-anchor="middle">{escape(chart.x.name)}</text>'
+        f'<text transform="translate(12 {up:.0f}) rotate(-90)" text-anchor="middle">{escape(chart.y.name)}</text>'
+    )
+
+
+def _drawn(mark: Line | Band, chart: Chart, frame: Frame, paint: Paint) -> str:
+    colour = paint(mark.method)
     if isinstance(mark, Band):
-        there, back = _points(mark.x, mark.low, x, y), _points(mark.x, mark.high, x, y)[::-1]
-        return f'<path class="band" style="fill:var({mark.paint})" d="{_path(there + back)}Z"/>'
-    at, up = _px(x.at(mark.x)), _py(y.at(mark.y))
+        there = _points(mark.x, mark.low, chart, frame)
+        back = _points(mark.x, mark.high, chart, frame)[::-1]
+        return f'<path class="band" style="fill:{colour}" d="{_path(there + back)}Z"/>'
+    points = _points(mark.x, mark.y, chart, frame)
+    if not points:
+        return ""
+    if len(points) == 1:
+        return f'<circle cx="{points[0][0]}" cy="{points[0][1]}" r="3" style="fill:{colour}"/>'
+    return f'<path class="line {mark.stroke}" style="stroke:{colour}" d="{_path(points)}"/>'
+
+
+def _point(mark: Point, chart: Chart, frame: Frame, paint: Paint) -> str:
+    x, y = chart.x.scale, chart.y.scale
+    at, up = frame.px(x.at(mark.x)), frame.py(y.at(mark.y))
     bar = ""
-    if mark.spread > 0.0 and mark.y > mark.spread:
-        top, bottom = _py(y.at(mark.y + mark.spread)), _py(y.at(mark.y - mark.spread))
-        bar = f'<path class="line thin" style="stroke:var({mark.paint})" d="M{at:.1f} {top:.1f}V{bottom:.1f}"/>'
-    return f"{bar}<g><title>{escape(mark.name)}</title>{_shape(mark, at, up, 5.0)}</g>"
+    if 0.0 < mark.spread < mark.y:
+        top, bottom = frame.py(y.at(mark.y + mark.spread)), frame.py(y.at(mark.y - mark.spread))
+        bar = f'<path class="line thin" style="stroke:{paint(mark.method)}" d="M{at:.1f} {top:.1f}V{bottom:.1f}"/>'
+    shape = _shape(mark.shape, paint(mark.method), at, up, 5.0)
+    return f"{bar}<g><title>{escape(words.visible(mark.name))}</title>{shape}</g>"
 
 
-def _points(xs: Array, ys: Array, x: Scale, y: Scale) -> list[tuple[str, str]]:
-    kept = [(float(a), float(b)) for a, b in zip(xs, ys, strict=True) if not math.isnan(b)]
-    # Far above the chart is above the chart; a viewer need not draw a line to 1e9.
-    return [(f"{_px(x.at(a)):.1f}", f"{_py(min(3.0, y.at(min(b, 1e12)))):.1f}") for a, b in kept]
+def _points(xs: Array, ys: Array, chart: Chart, frame: Frame) -> list[tuple[str, str]]:
+    kept = [(float(a), float(b)) for a, b in _thinned(xs, ys, frame.points) if not math.isnan(b)]
+    return [(_number(frame.px(chart.x.scale.at(a))), _number(frame.py(_share(chart.y.scale, b)))) for a, b in kept]
+
+
+def _thinned(xs: Array, ys: Array, most: int) -> list[tuple[float, float]]:
+    """The bend is at the left: every point there, then as many as can be told apart."""
+    n = len(xs)
+    kept = np.unique(np.concatenate([np.arange(min(n, 40)), np.linspace(0, max(n - 1, 0), most).astype(int)]))
+    return [(xs[k], ys[k]) for k in kept if k < n]
+
+
+def _share(scale: Scale, value: float) -> float:
+    """Far above the chart is above the chart: a viewer need not draw a line to 1e9."""
+    return min(3.0, scale.at(min(value, 1e12)))
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
 
 
 def _path(points: Sequence[tuple[str, str]]) -> str:
     return "M" + "L".join(f"{a} {b}" for a, b in points)
 
 
-def _shape(mark: Dot, x: float, y: float, r: float) -> str:
-    style = f'style="fill:var({mark.paint})"'
-    if mark.shape == "diamond":
+def _shape(shape: Shape, colour: str, x: float, y: float, r: float) -> str:
+    style = f'style="fill:{colour}"'
+    if shape == "diamond":
         r *= 1.2
         return f'<path class="dot" {style} d="M{x:.1f} {y - r:.1f}l{r} {r}l{-r} {r}l{-r} {-r}Z"/>'
-    if mark.shape == "triangle":
+    if shape == "triangle":
         return f'<path class="dot" {style} d="M{x:.1f} {y - 1.2 * r:.1f}l{1.1 * r:.1f} {2 * r}h{-2.2 * r:.1f}Z"/>'
-    if mark.shape == "square":
+    if shape == "square":
         r *= 0.9
         return f'<rect class="dot" {style} x="{x - r:.1f}" y="{y - r:.1f}" width="{2 * r}" height="{2 * r}"/>'
     return f'<circle class="dot" {style} cx="{x:.1f}" cy="{y:.1f}" r="{r}"/>'
 
 
-def _named(marks: Sequence[Mark]) -> list[Mark]:
-    found: dict[str, Mark] = {}
-    for mark in marks:
-        if mark.name:
-            found.setdefault(mark.name, mark)
-    return list(found.values())
+def sample(mark: Mark, paint: Paint) -> str:
+    """24 by 14 pixels that show what the mark looks like."""
+    colour = paint(mark.method)
+    if isinstance(mark, Line):
+        return f'<path class="line {mark.stroke}" style="stroke:{colour}" d="M0 7H24"/>'
+    if isinstance(mark, Band):
+        return f'<rect class="band" style="fill:{colour}" y="1" width="24" height="12"/>'
+    return _shape(mark.shape, colour, 12.0, 7.0, 5.0)
 
 
-def _legend(mark: Mark) -> str:
-    if isinstance(mark, Trace):
-        sample = f'<path class="line {mark.kind}" style="stroke:var({mark.paint})" d="M0 7H24"/>'
-    elif isinstance(mark, Band):
-        sample = f'<rect class="band" style="fill:var({mark.paint})" y="1" width="24" height="12"/>'
-    else:
-        sample = _shape(mark, 12.0, 7.0, 5.0)
-    return f'<li><svg width="24" height="14" aria-hidden="true">{sample}</svg> {escape(words.visible(mark.name))}</li>'
-
-
-def level(name: str, paint: str, height: float, scale: Scale) -> Trace:
-    """A horizontal line."""
-    return Trace(name, paint, np.array([scale.low, scale.high]), np.array([height, height]), "dotted")
+def _entry(mark: Mark, paint: Paint) -> str:
+    name = escape(words.visible(mark.name))
+    return f'<li><svg width="24" height="14" aria-hidden="true">{sample(mark, paint)}</svg> {name}</li>'

@@ -52,9 +52,18 @@ def test_a_plot_is_of_the_kind_that_its_name_says_and_the_same_every_time(
 def test_a_curve_s_axes_are_named_and_its_choices_are_in_the_legend() -> None:
     figure = curve_figure(samples.curve_report(*ALL, elm=samples.elm_band()))
     (axis,) = figure.axes
-    assert (axis.get_xlabel(), axis.get_ylabel(), axis.get_xscale()) == ("neurons", "relative error", "log")
+    assert (axis.get_xlabel(), axis.get_ylabel(), axis.get_xscale()) == (
+        "neurons, logarithmic", "relative error", "log",
+    )  # fmt: skip
     names = {text.get_text() for text in figure.legends[0].get_texts()}
-    assert {"knee: 31", "smallest: 59", "best: 84", "kernel", "linear", "elm, 20 realisations"} <= names
+    assert {
+        "knee: 31",
+        "smallest: 59",
+        "best: 84",
+        "kernel, validation",
+        "kernel, training",
+        "elm, range of 20",
+    } <= names
     assert figure.get_figwidth() == pytest.approx(3.4)
 
 
@@ -84,7 +93,7 @@ def test_a_comparison_shows_error_against_time_on_two_log_axes_and_the_curves() 
     assert (above.get_xscale(), above.get_yscale()) == ("log", "log")
     assert above.get_xlabel() == "time to fit (s)"
     assert "test error" in above.get_ylabel()
-    assert below.get_xlabel() == "neurons"
+    assert below.get_xlabel() == "neurons, logarithmic"
 
 
 @needs_matplotlib
