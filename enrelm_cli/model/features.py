@@ -18,8 +18,15 @@ from enrelm_cli.types import Array
 
 # Rows of a block of the kernel matrix: with 1,000 landmarks it stays inside a core's cache share.
 BLOCK = 1024
+# Numbers of a block, at most: 64 MB, however many landmarks or inputs a model file holds.
+_LARGEST_BLOCK = 1 << 23
 # Numbers of a block of hidden outputs.
 _CACHED = 1 << 15
+
+
+def block_rows(columns: int, most: int = BLOCK) -> int:
+    """How many rows of so many numbers each are computed at a time."""
+    return max(1, min(most, _LARGEST_BLOCK // max(columns, 1)))
 
 
 class Features(Protocol):
@@ -88,16 +95,17 @@ class KernelFeatures:
         """(t, d) -> (t, k)."""
         prepared = self.kernel.prepare(self.Z)
         result = np.empty((len(X), self.P.shape[1]))
-        for start in range(0, len(X), BLOCK):
-            block = slice(start, start + BLOCK)
+        rows = block_rows(len(self.Z))
+        for start in range(0, len(X), rows):
+            block = slice(start, start + rows)
             np.matmul(prepared.against(X[block]), self.P, out=result[block])
         result -= self.offset
         return result
 
     def combine(self, X: Array, beta: Array) -> Array:
         """phi(X) beta without forming phi: (t,)."""
-        prepared, weights = self.kernel.prepare(self.Z), self.P @ beta
-        parts = [prepared.against(X[start : start + BLOCK]) @ weights for start in range(0, len(X), BLOCK)]
+        prepared, weights, rows = self.kernel.prepare(self.Z), self.P @ beta, block_rows(len(self.Z))
+        parts = [prepared.against(X[start : start + rows]) @ weights for start in range(0, len(X), rows)]
         total: Array = np.concatenate(parts) if parts else np.zeros(0)
         return total - self.offset @ beta
 

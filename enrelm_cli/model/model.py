@@ -15,13 +15,15 @@ from enrelm_cli.inputs.checks import must, number, numbers
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.target_scale import TargetScale
-from enrelm_cli.model.features import HiddenLayer, KernelFeatures
+from enrelm_cli.model.features import HiddenLayer, KernelFeatures, block_rows
 from enrelm_cli.model.network import Network
 from enrelm_cli.types import Array
 
 # Order statistics of the left-out errors kept for prediction intervals.
 _KEPT = 4096
 _LARGEST = float(np.finfo(float).max)
+# Characters of the names of all inputs: a column's name stands before each of its levels.
+_NAMES = 1 << 28
 # Hidden layers that --depth admits.
 MAX_DEPTH = 20
 
@@ -39,7 +41,7 @@ class Model:
         """Raw rows to predictions: (t, columns) -> (t,)."""
         # Far outside of the training rows, or with a target near the end of the numbers, a sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
-            y_hat = self.target_scale.back(self.network.predict(self.input_map.inputs(X)))
+            y_hat = self.target_scale.back(self._standardised(X))
         if not np.isfinite(y_hat).all():
             count = int(np.count_nonzero(~np.isfinite(y_hat)))
             raise DataError(
@@ -47,6 +49,12 @@ class Model:
                 "look for extreme values in the data, or fit again with the target in a larger unit",
             )
         return y_hat
+
+    def _standardised(self, X: Array) -> Array:
+        """In blocks: a column of 10,000 levels makes 10,000 inputs of a raw number."""
+        rows = block_rows(self.input_map.expansion.width, most=max(len(X), 1))
+        blocks = [X[start : start + rows] for start in range(0, len(X), rows)] or [X]
+        return np.concatenate([self.network.predict(self.input_map.inputs(block)) for block in blocks])
 
     def half_width(self, level: float) -> float:
         """Half of a prediction interval: the ceil(level (q + 1))-th smallest left-out error (the jackknife).
@@ -109,12 +117,21 @@ def _check(model: Model, document: dict[str, Any]) -> None:
     """ValueError unless types, shapes and ranges are those of a model that could have been fitted."""
     model.encoding.check(document["encoding"])
     model.input_map.check(model.encoding.columns)
+    _check_width(model)
     model.target_scale.check()
     _check_network(model.network, model.input_map.d)
     # An error may be infinite: of a row that the others say nothing about, in a unit near the end of the numbers.
     numbers("left_out", np.minimum(model.left_out, _LARGEST), (len(model.left_out),), lowest=0.0)
     must(bool(np.all(model.left_out[1:] >= model.left_out[:-1])), "'left_out' is not sorted")
     _check_about(model.about)
+
+
+def _check_width(model: Model) -> None:
+    """A small file must not ask for much: one map of a kind for a column, and names of inputs that fit into memory."""
+    maps = [(type(one), one.column) for one in model.input_map.expansion.maps]
+    must(len(set(maps)) == len(maps), "a column has the same map twice")
+    names = sum(len(one.name) * (len(one.levels or ()) + 1) for one in model.encoding.columns)
+    must(names <= _NAMES, "the names of its inputs are too long")
 
 
 def _check_network(network: Network, d: int) -> None:

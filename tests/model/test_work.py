@@ -1,0 +1,92 @@
+"""Work on a model is bounded by what its file holds: memory in blocks, and no small file that asks for much."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enrelm_cli.errors import ModelFileError
+from enrelm_cli.kernels.arcsine import ArcsineKernel
+from enrelm_cli.model import artifact
+from enrelm_cli.model.features import BLOCK, KernelFeatures, block_rows
+from enrelm_cli.model.model import Model
+from tests.cli_runner import succeed
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("work")
+    rows = [f"{k % 7},{'abc'[k % 3]},{k % 7 + k % 3}" for k in range(60)]
+    (folder / "data.csv").write_text("\n".join(["x,colour,y", *rows]) + "\n")
+    succeed("fit", folder / "data.csv", "-t", "y", "--variant", "approximate", "-o", folder / "m.joblib", "-q")
+    return artifact.load(str(folder / "m.joblib"))
+
+
+def peak(work: Callable[[], Any]) -> int:
+    """Bytes that it takes at most."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_block_is_as_large_as_ever_with_few_landmarks_and_never_above_64_megabytes() -> None:
+    assert block_rows(1_000) == BLOCK
+    assert all(block_rows(m) * m * 8 <= 2**26 for m in (10_000, 100_000, 8_000_000))
+    assert block_rows(10**9) == 1
+
+
+@pytest.mark.parametrize("method", ["combine", "outputs"])
+def test_many_landmarks_on_a_large_batch_take_memory_for_a_block_of_rows(method: str) -> None:
+    m, rng = 60_000, np.random.default_rng(0)
+    features = KernelFeatures(ArcsineKernel(), rng.standard_normal((m, 2)), np.ones((m, 1)) / m, np.zeros(1))
+    X = rng.standard_normal((BLOCK, 2))
+    arguments = (X, np.ones(1)) if method == "combine" else (X,)
+    assert peak(lambda: getattr(features, method)(*arguments)) < 200e6  # the whole kernel matrix would be 490 MB
+
+
+def test_blocks_change_no_prediction(document: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model.from_document(document)
+    X = np.array([[k % 3, k % 7] for k in range(50)], dtype=float)
+    whole = model.predict(X)
+    monkeypatch.setattr("enrelm_cli.model.features._LARGEST_BLOCK", 7)
+    np.testing.assert_allclose(model.predict(X), whole, rtol=1e-13)
+    assert model.predict(X[:0]).shape == (0,)
+
+
+def test_a_column_with_the_same_map_twice_is_refused(document: dict[str, Any]) -> None:
+    maps = document["input_map"]["columns"]
+    hostile = {**document, "input_map": {**document["input_map"], "columns": maps + maps * 1_000}}
+    with pytest.raises(ModelFileError, match="the same map twice"):
+        Model.from_document(hostile)
+
+
+def test_a_long_name_over_many_levels_is_refused_before_they_are_multiplied(document: dict[str, Any]) -> None:
+    levels = [f"{k:06d}" for k in range(20_000)]
+    columns = [
+        {**one, "name": "colour" + "r" * 200_000, "levels": levels} if one["levels"] is not None else one
+        for one in document["encoding"]["columns"]
+    ]
+    maps = [{**one, "levels": len(levels)} if one["kind"] == "one-hot" else one for one in _maps(document)]
+    hostile = {
+        **document,
+        "encoding": {**document["encoding"], "columns": columns},
+        "input_map": {**document["input_map"], "columns": maps},
+    }
+
+    def load() -> None:
+        with pytest.raises(ModelFileError, match="names of its inputs are too long"):
+            Model.from_document(hostile)
+
+    assert peak(load) < 50e6  # the names would be 4 GB
+
+
+def _maps(document: dict[str, Any]) -> list[dict[str, Any]]:
+    maps: list[dict[str, Any]] = document["input_map"]["columns"]
+    return maps
