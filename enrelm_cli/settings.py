@@ -252,6 +252,36 @@ class KernelSettings(Settings):
 
 
 @dataclass(frozen=True)
+class InputSettings(Settings):
+    """What tuned variants see of the columns and of the target. The paper's always see plain, standardised inputs."""
+
+    map: str = choice(
+        "robust",
+        ("robust", "plain"),
+        "What the kernel variant sees of a column: robust, or plain (standardised numbers, 0 and 1 for each text).",
+        METHOD,
+        flags=("--input-map",),
+    )
+    transform: str = choice(
+        "auto",
+        ("auto", "none", "log", "yeo-johnson"),
+        "Scale of the target for the kernel variant. auto: by the error of left-out rows in the target's own units.",
+        METHOD,
+    )
+    calendar: bool = flag(True, "Weekday, month, day of year and hour of dates as inputs.", METHOD)
+    lower: float | None = real(None, "No prediction of the kernel variant is below this.", METHOD)
+    upper: float | None = real(None, "No prediction of the kernel variant is above this.", METHOD)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check(
+            self.lower is None or self.upper is None or self.lower < self.upper,
+            f"--lower {self.lower} must lie below --upper {self.upper}",
+            "exchange them",
+        )
+
+
+@dataclass(frozen=True)
 class MethodSettings(Settings):
     """How the network is found."""
 
@@ -300,6 +330,7 @@ class MethodSettings(Settings):
     max_steps: int = whole(100_000, "Most steps of the incremental variant.", METHOD, at_least=1)
     refit: bool = flag(True, "Fit once more to all rows at the chosen size.", METHOD, only=("fit",))
     kernel: KernelSettings = field(default_factory=KernelSettings)
+    inputs: InputSettings = field(default_factory=InputSettings)
 
     def __post_init__(self) -> None:
         super().__post_init__()

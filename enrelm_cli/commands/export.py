@@ -27,9 +27,10 @@ from scipy import special
 from enrelm_cli import __version__
 from enrelm_cli.errors import UsageError
 from enrelm_cli.inputs.encoding import Column
-from enrelm_cli.inputs.maps.column_map import ColumnMap
-from enrelm_cli.inputs.maps.input_map import FAR, InputMap
-from enrelm_cli.inputs.maps.plain import DAY, OneHot, Value
+from enrelm_cli.inputs.maps.column_map import FAR, ColumnMap
+from enrelm_cli.inputs.maps.dates import DAY
+from enrelm_cli.inputs.maps.input_map import InputMap
+from enrelm_cli.inputs.maps.plain import OneHot, Value
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.model.features import HiddenLayer, KernelFeatures
 from enrelm_cli.model.model import Model

@@ -18,13 +18,14 @@ from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, Sp
 from enrelm_cli.types import Array
 
 
-def data_facts(opened: Opened) -> DataFacts:
+def data_facts(opened: Opened, data: Training | None = None) -> DataFacts:
+    """`data`: the rows as the chosen variant sees them, where that is not plain."""
     encoding = opened.encoded.encoding
     return DataFacts(
         name=opened.dataset.table.label,
         rows=opened.encoded.rows.total,
         columns=len(encoding.columns),
-        inputs=opened.data.view.input_map.names(encoding.columns),
+        inputs=(data or opened.data).view.input_map.names(encoding.columns),
         target=encoding.target or "",
         hash=opened.dataset.survey.content_hash,
         notes=opened.encoded.notes,
@@ -36,11 +37,12 @@ def settings_facts(
 ) -> dict[str, Any]:
     """What was asked for, for the report and the model file."""
     chosen = dict(vars(method))
-    kernel = chosen.pop("kernel")
+    kernel, inputs = chosen.pop("kernel"), chosen.pop("inputs")
     return {
         "split": dict(vars(split)),
         "method": chosen,
         "kernel": dict(vars(kernel)),
+        "inputs": dict(vars(inputs)),
         "missing": data.missing,
     }
 

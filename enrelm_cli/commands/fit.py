@@ -11,13 +11,14 @@ from enrelm_cli.commands import facts
 from enrelm_cli.commands.steps import fit_variants, open_rows, phase_one, refit_everything
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.training import Training
-from enrelm_cli.judge.fitting import FittedVariant, refit_variant
+from enrelm_cli.judge.fitting import FittedVariant, refit_variant, with_errors
 from enrelm_cli.judge.relevance import shares
 from enrelm_cli.model.model import Model, order_statistics
 from enrelm_cli.model.network import Network
 from enrelm_cli.report.reports import Candidate, FitReport
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.types import Array
 from enrelm_cli.variants import VARIANTS, named
 
 
@@ -43,9 +44,10 @@ def fit(
             network = refit_variant(winner, final, method)
     else:
         final, network = winner.basis, winner.network.first(winner.chosen.neurons)
-    left_out = winner.variant.left_out(final, network)
+    final = with_errors(winner.variant, final, network)
+    left_out = _own_errors(final.data, winner.variant.left_out(final, network))
     report = FitReport(
-        data=facts.data_facts(opened),
+        data=facts.data_facts(opened, winner.basis.data),
         variant=winner.variant.name,
         neurons=network.size,
         chosen_neurons=winner.chosen.neurons,
@@ -70,6 +72,15 @@ def fit(
     errors = order_statistics(left_out) * view.target_scale.scale
     model = Model(opened.encoded.encoding, view.input_map, view.target_scale, network, facts.about(report), errors)
     return replace(report, timings=timer.report()), model
+
+
+def _own_errors(data: Training, errors: Array) -> Array:
+    """Left-out errors of z (q,) as errors of y, in units of its spread."""
+    scale = data.view.target_scale
+    if scale.is_linear or not len(errors):
+        return errors
+    z = data.sample().y
+    return scale.units(z) - scale.predicted(z - errors)
 
 
 def _candidate(fitted: FittedVariant, seconds: float) -> Candidate:

@@ -52,7 +52,8 @@ class PredictBatch:
         y_hat = self.model.predict(X)
         columns: Array = y_hat
         if self.half_width is not None:
-            columns = np.column_stack([y_hat, y_hat - self.half_width, y_hat + self.half_width])
+            ends = self.model.target_scale.within(np.stack([y_hat - self.half_width, y_hat + self.half_width]))
+            columns = np.column_stack([y_hat, *ends])
         text = format_rows(self.layout, columns, batch.ids, batch.raw)
         return text, self._sums(y, y_hat), unseen
 
@@ -60,8 +61,8 @@ class PredictBatch:
         known = np.isfinite(y)
         scale = self.model.target_scale
         # In units of the training spread, so that squares of large or tiny targets stay in range.
-        centred = scale.forward(y[known])
-        gap = centred - scale.forward(y_hat[known])
+        centred = scale.standard(y[known])
+        gap = centred - scale.standard(y_hat[known])
         half_width = self.half_width
         inside = 0 if half_width is None else np.count_nonzero(np.abs(gap) <= half_width / scale.scale)
         return Sums(

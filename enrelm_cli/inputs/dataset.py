@@ -7,7 +7,7 @@ way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -82,30 +82,37 @@ def encode(dataset: Dataset, split: SplitSettings, test_size: float = 0.0) -> En
             "--split shuffle permutes the rows, so the table must fit in memory on one machine",
             "use --split hash (the default), or allow more with --memory",
         )
-    known, settings = dataset.survey, dataset.settings
-    encoding = build_encoding(known, settings.roles, settings.missing)
+    encoding = build_encoding(dataset.survey, dataset.settings.roles, dataset.settings.missing)
     rows = _rows(dataset, encoding)
     sides: Split
     if split.kind == "shuffle":
         sides = paper_split(rows.total, split.seed, split.validation_size, test_size)
     else:
-        sides = hash_split(known.sample_keys, known.sample_is_whole, split.seed, split.validation_size, test_size)
+        sides = hash_split(rows.sample.key, rows.whole, split.seed, split.validation_size, test_size)
     return Encoded(rows, sides, encoding, (*dataset.notes, *encoding.notes))
 
 
 def _rows(dataset: Dataset, encoding: Encoding) -> Rows:
     columns, target, filled = encoding.columns, encoding.target, encoding.missing == "fill"
+    lowest = dataset.survey.target.lowest
     if dataset.in_memory:
         chunks = list(dataset.engine.map(dataset.table.pieces, encoding.chunk, "encoding", dataset.table.rows))
         pieces, sample = _numbered(chunks)
         total = sum(chunk.rows for piece in pieces for chunk in piece)
-        return Rows(pieces, sample, sample.rows == total, total, columns, target, dataset.engine, filled=filled)
-    known = dataset.survey
+        whole = sample.rows == total
+        return Rows(pieces, sample, whole, total, columns, target, dataset.engine, True, filled, lowest)
+    known = _surveyed_again(dataset, encoding) if encoding.left_out else dataset.survey
     sample = encoding.chunk(known.sample)
     on_disk = [EncodedPiece(piece, encoding) for piece in dataset.table.pieces]
     total = known.rows - (known.incomplete if encoding.missing == "drop" else 0)
     whole = known.sample_is_whole
-    return Rows(on_disk, sample, whole, total, columns, target, dataset.engine, in_memory=False, filled=filled)
+    return Rows(on_disk, sample, whole, total, columns, target, dataset.engine, False, filled, lowest)
+
+
+def _surveyed_again(dataset: Dataset, encoding: Encoding) -> Survey:
+    """Without the columns that are left out: rows that differ in nothing else are twins."""
+    roles = replace(dataset.settings.roles, inputs=tuple(column.name for column in encoding.columns))
+    return survey(dataset.table, roles, dataset.engine)
 
 
 def _numbered(chunks: Sequence[Chunk]) -> tuple[list[list[Chunk]], Chunk]:

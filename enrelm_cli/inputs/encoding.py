@@ -38,6 +38,7 @@ class Column:
     levels: tuple[str, ...] | None  # sorted; None: the column is one number
     lowest: float  # smallest value at fit (microseconds since 1970 for dates); 0 for levels
     holes: bool  # cells were missing at fit
+    categorical: bool = False  # the user said that it has levels
 
     @property
     def is_date(self) -> bool:
@@ -66,6 +67,7 @@ class Column:
             "levels": levels,
             "lowest": self.lowest,
             "holes": self.holes,
+            "categorical": self.categorical,
         }
 
     @staticmethod
@@ -77,7 +79,17 @@ class Column:
             levels=None if levels is None else tuple(str(level) for level in levels),
             lowest=float(document["lowest"]),
             holes=bool(document["holes"]),
+            categorical=bool(document["categorical"]),
         )
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A column that is no input."""
+
+    name: str
+    kind: Kind
+    why: str
 
 
 @dataclass(frozen=True)
@@ -123,6 +135,7 @@ class Encoding(SentOnce):
     missing: Missing
     notes: tuple[str, ...] = ()  # what the user should know about the fit
     read: ReadAs = ReadAs()  # noqa: RUF009 - how the table was read, and tables to predict are
+    left_out: tuple[LeftOut, ...] = ()
 
     def chunk(self, batch: Batch) -> Chunk:
         """Rows to fit: those without a target are left out, and with `missing="drop"` those with any missing input."""
@@ -159,6 +172,7 @@ class Encoding(SentOnce):
             "notes": list(self.notes),
             "read": self.read.to_document(),
             "columns": [column.to_document() for column in self.columns],
+            "left_out": [{"name": one.name, "kind": one.kind.value, "why": one.why} for one in self.left_out],
         }
 
     @staticmethod
@@ -166,7 +180,9 @@ class Encoding(SentOnce):
         columns = tuple(Column.from_document(column) for column in document["columns"])
         way = missing_way(document["missing"])
         notes = tuple(str(note) for note in document["notes"])
-        return Encoding(columns, str(document["target"]), way, notes, ReadAs.from_document(document["read"]))
+        left_out = tuple(LeftOut(str(one["name"]), Kind(one["kind"]), str(one["why"])) for one in document["left_out"])
+        read = ReadAs.from_document(document["read"])
+        return Encoding(columns, str(document["target"]), way, notes, read, left_out)
 
     def check(self, document: Mapping[str, Any]) -> None:
         """ValueError unless it could have been fitted; `document` is what it was made from."""
@@ -177,6 +193,7 @@ class Encoding(SentOnce):
             texts = [raw["name"], raw["kind"], *(raw["levels"] or ())]
             must(all(type(text) is str for text in texts), "a column's name, kind or level is no text")
             truth("holes", raw["holes"])
+            truth("categorical", raw["categorical"])
             number("lowest", raw["lowest"])
             column.check()
 

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from enrelm_cli.errors import DataError
-from enrelm_cli.inputs.encoding import Column, Encoding, Missing, cells_missing, missing_way
-from enrelm_cli.inputs.survey import ColumnFacts, InputColumn, Survey, most_levels
+from enrelm_cli.inputs.encoding import Column, Encoding, LeftOut, Missing, cells_missing, missing_way
+from enrelm_cli.inputs.survey import MOST_LEVELS, ColumnFacts, InputColumn, Survey
 from enrelm_cli.table import cells
 from enrelm_cli.table.table import Roles, find_cells, listed
 
-_MANY_LEVELS = 100
 _FEW_LEVELS = 10  # so few are never an identifier, however short the table
 
 
@@ -21,24 +20,45 @@ def build_encoding(survey: Survey, roles: Roles, missing: str) -> Encoding:
     """The encoding of a surveyed table."""
     way = missing_way(missing)
     _check_target(survey, roles)
-    _check_identifiers(survey)
     _check_infinite(survey)
-    columns = [(column, facts) for column, facts in survey.columns if facts.missing < survey.rows]
+    apart = {column.name: why for column, facts in survey.columns if (why := _left_out(survey, column, facts))}
+    columns = [(column, facts) for column, facts in survey.columns if column.name not in apart]
     if not columns:
         raise DataError(
             f"{survey.table.label}: no input column is left beside the target {roles.target!r}",
-            "check --inputs and --drop, and that the file has other columns with values",
+            "; ".join(f"{name!r}: {why}" for name, why in list(apart.items())[:3])
+            or "check --inputs and --drop, and that the file has other columns with values",
         )
     if way == "error":
         _check_missing(survey)
     specs = tuple(_column(column, facts) for column, facts in columns)
-    return Encoding(specs, str(roles.target), way, _notes(survey, specs, way), survey.table.options)
+    kinds = {column.name: column.kind for column, _ in survey.columns}
+    left_out = tuple(LeftOut(name, kinds[name], why) for name, why in apart.items())
+    notes = _notes(survey, specs, left_out, way)
+    return Encoding(specs, str(roles.target), way, notes, survey.table.options, left_out)
 
 
 def _column(column: InputColumn, facts: ColumnFacts) -> Column:
     levels = tuple(sorted(facts.levels or ())) if column.has_levels else None
     lowest = 0.0 if column.has_levels else facts.lowest
-    return Column(column.name, column.kind, levels, lowest, facts.missing > 0)
+    return Column(column.name, column.kind, levels, lowest, facts.missing > 0, column.categorical)
+
+
+def _left_out(survey: Survey, column: InputColumn, facts: ColumnFacts) -> str | None:
+    """Why a column cannot be an input; None where it can."""
+    if facts.missing == survey.rows:
+        return "no value"
+    if column.categorical and facts.too_many:
+        raise DataError(
+            f"{survey.table.label}: column {column.name!r} has more than {MOST_LEVELS:,} levels",
+            f"leave it out: --drop {shlex.quote(column.name)}",
+        )
+    if not column.has_levels or column.categorical:
+        return None
+    count, present = len(facts.levels or ()), survey.rows - facts.missing
+    if facts.too_many or (count > _FEW_LEVELS and 2 * count > present):
+        return _identifier(column, facts, count, present)
+    return None
 
 
 def _check_target(survey: Survey, roles: Roles) -> None:
@@ -55,51 +75,10 @@ def _check_target(survey: Survey, roles: Roles) -> None:
         )
 
 
-def _check_identifiers(survey: Survey) -> None:
-    for column, facts in survey.columns:
-        if not column.has_levels:
-            continue
-        count = len(facts.levels or ())
-        if column.categorical:
-            if facts.too_many:
-                raise DataError(
-                    f"{survey.table.label}: column {column.name!r} has more than {most_levels(column):,} levels",
-                    f"leave it out: --drop {shlex.quote(column.name)}",
-                )
-            continue
-        present = survey.rows - facts.missing
-        mostly_unique = count > _FEW_LEVELS and 2 * count > present
-        if facts.too_many or count > _MANY_LEVELS or mostly_unique:
-            raise _identifier(survey, column, facts, count, present)
-
-
-def _identifier(survey: Survey, column: InputColumn, facts: ColumnFacts, count: int, present: int) -> DataError:
-    many = f"more than {most_levels(column):,}" if facts.too_many else f"{count:,}"
-    name = shlex.quote(column.name)
-    hint = f"--drop {name} leaves it out, --categorical {name} makes every text a level"
-    sample = survey.sample.columns.column(column.name).dictionary_encode().dictionary
-    texts = [text for text in sample.to_pylist() if text is not None]
-    decimal = survey.table.options.decimal
-    other = "," if decimal == "." else "."
-    odd = [text for text in texts if not _is_number(text, decimal)]
-    if texts and sum(not _is_number(text, other) for text in texts) <= len(texts) // 10 < len(odd):
-        hint = f"the decimal mark looks like {other!r}: type --decimal {other}; otherwise {hint}"
-    elif texts and len(odd) <= len(texts) // 10:
-        # A few stray texts in a column of numbers: the likeliest cause by far, so it is said.
-        hint = f"--numeric {name} lists the cells that are not numbers; or {hint}"
-    return DataError(
-        f"{survey.table.label}: column {column.name!r} has {many} different texts in {present:,} rows, "
-        "too many for categories",
-        hint,
-    )
-
-
-def _is_number(text: str, decimal: str) -> bool:
-    try:
-        float(text.replace(decimal, ".") if decimal != "." else text)
-    except ValueError:
-        return False
-    return True
+def _identifier(column: InputColumn, facts: ColumnFacts, count: int, present: int) -> str:
+    many = f"more than {MOST_LEVELS:,}" if facts.too_many else f"{count:,}"
+    hint = f"--categorical {shlex.quote(column.name)} uses it all the same"
+    return f"{many} different texts in {present:,} rows look like identifiers or free text; {hint}"
 
 
 def _check_infinite(survey: Survey) -> None:
@@ -144,14 +123,12 @@ def _never(text: str) -> bool:
     return False
 
 
-def _notes(survey: Survey, columns: Sequence[Column], missing: Missing) -> tuple[str, ...]:
+def _notes(survey: Survey, columns: Sequence[Column], left_out: Sequence[LeftOut], missing: Missing) -> tuple[str, ...]:
     notes = []
     if survey.without_target:
         notes.append(f"{_rows(survey.without_target)} without a target left out")
     facts = {column.name: fact for column, fact in survey.columns}
-    empty = [column.name for column, _ in survey.columns if column.name not in {spec.name for spec in columns}]
-    if empty:
-        notes.append(f"no value in {listed([repr(name) for name in empty], 5)}: left out")
+    notes += [f"column {one.name!r} left out: {one.why}" for one in left_out]
     holes = {spec.name: facts[spec.name].missing for spec in columns if facts[spec.name].missing}
     if missing == "drop" and survey.incomplete:
         notes.append(f"{_rows(survey.incomplete)} with missing inputs left out")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from enrelm_cli.fold.folds import Chunk
-from enrelm_cli.inputs.maps.column_map import folds_of
+from enrelm_cli.inputs.maps.column_map import EVERY_ROW, Folds, folds_of
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.split import Side, Split
 from enrelm_cli.inputs.target_scale import TargetScale
@@ -18,8 +20,18 @@ class View:
     split: Split
     input_map: InputMap
     target_scale: TargetScale
+    fitted: Split | None = None  # whose training rows gave the map, where it is not `split`
 
     def __call__(self, chunk: Chunk, side: Side) -> Chunk:
         chunk = chunk.where(self.split.sides(chunk) == side)
-        fold = folds_of(chunk.key) if side is Side.TRAIN else None
+        fold = self._fold(chunk) if side is Side.TRAIN else None
         return replace(chunk, X=self.input_map.inputs(chunk.X, fold), y=self.target_scale.forward(chunk.y))
+
+    def _fold(self, chunk: Chunk) -> Folds:
+        """Of training rows: the fold of those that gave the map, EVERY_ROW for those that came later."""
+        fold = folds_of(chunk.key)
+        return fold if self.fitted is None else np.where(self.fitted.sides(chunk) == Side.TRAIN, fold, EVERY_ROW)
+
+    def trained_on(self, split: Split) -> View:
+        """The same map for another split's training rows."""
+        return replace(self, split=split, fitted=self.fitted or self.split)

@@ -23,8 +23,7 @@ from enrelm_cli.types import Keys
 
 _DIGEST_SALTS = (SAMPLE_SALT + 1, SAMPLE_SALT + 2)
 # Beyond this many a column's levels are no longer collected: its texts are no categories.
-MOST_LEVELS = 1_000
-MOST_CATEGORICAL_LEVELS = 10_000
+MOST_LEVELS = 100_000
 
 Codes = NDArray[np.int64]
 
@@ -186,7 +185,7 @@ class Facts:
 
     def merge(self, other: Facts) -> Facts:
         columns = tuple(
-            (column, mine.merge(theirs, most_levels(column)))
+            (column, mine.merge(theirs, MOST_LEVELS))
             for (column, mine), (_, theirs) in zip(self.columns, other.columns, strict=True)
         )
         sample = self.sample.merge(other.sample, SAMPLE_ROWS)
@@ -201,10 +200,6 @@ class Facts:
             sample,
             self.bound,
         )
-
-
-def most_levels(column: InputColumn) -> int:
-    return MOST_CATEGORICAL_LEVELS if column.categorical else MOST_LEVELS
 
 
 class Bound:
@@ -283,7 +278,7 @@ def _look(array: Any, column: InputColumn) -> tuple[ColumnFacts, Keys, NDArray[n
             level = levels[i]
             if level is not None:
                 seen[level] = seen.get(level, 0) + int(counts[i])
-        too_many = len(seen) > most_levels(column)
+        too_many = len(seen) > MOST_LEVELS
         facts = ColumnFacts(int(missing.sum()), levels=None if too_many else seen, too_many=too_many)
         return facts, hash_codes(codes, levels), missing
     values = numbers(array)

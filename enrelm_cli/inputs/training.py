@@ -36,6 +36,7 @@ class Rows:
     engine: Engine
     in_memory: bool = True
     filled: bool = True  # missing cells are filled, and marked by an input of their own
+    lowest_target: float = -np.inf  # of every row, whichever its side
 
     def fold(self, partial: Callable[[Chunk], S], label: str) -> S:
         return self.engine.fold(self.pieces, partial, label, self.total)
@@ -54,7 +55,8 @@ def rows_of_arrays(X: Array, y: Array, engine: Engine | None = None, names: tupl
     columns = tuple(_column_of(name, values) for name, values in zip(names, chunk.X.T, strict=True))
     sample = even_sample(chunk)
     whole = sample.rows == chunk.rows
-    return Rows(cut(chunk, piece_rows(chunk.rows)), sample, whole, chunk.rows, columns, "y", engine or LocalEngine())
+    pieces, lowest = cut(chunk, piece_rows(chunk.rows)), float(chunk.y.min())
+    return Rows(pieces, sample, whole, chunk.rows, columns, "y", engine or LocalEngine(), lowest_target=lowest)
 
 
 def _column_of(name: str, values: Array) -> Column:
@@ -83,6 +85,7 @@ class Training:
     rows: Rows
     view: View
     T: int  # training rows
+    target_range: tuple[float, float] = (0.0, 0.0)  # smallest and largest target of the training rows
 
     @property
     def d(self) -> int:
@@ -114,4 +117,5 @@ def training(rows: Rows, split: Split) -> Training:
     moments = rows.fold(MomentsOf(split, Side.TRAIN, expansion, exponent), "moments")
     scale = target_scale_of(moments, exponent, rows.target)
     inputs = input_map_of(expansion, moments, exponent, expansion.names(rows.columns))
-    return Training(rows, View(split, inputs, scale), moments.count)
+    low, high = (float(np.ldexp(end[-1], int(exponent[-1]))) for end in (moments.low, moments.high))
+    return Training(rows, View(split, inputs, scale), moments.count, (low, high))

@@ -1,6 +1,9 @@
 """Errors of networks on one side's rows, from the rows themselves or from sums that phase 1 has kept.
 
 Err(l) = sqrt( sum_i (y_i - yhat_il)^2 / sum_i (y_i - ybar)^2 ),  l = 1..n
+
+y in the target's own units, whatever scale the network was fitted on. Curves are of predictions that are not clipped to
+the range of the training rows; what compare reports of its test rows is.
 """
 
 from __future__ import annotations
@@ -45,14 +48,19 @@ class CurveRows:
         return SideSums({side: self._sums(self.view(chunk, side)) for side in self.sides})
 
     def _sums(self, chunk: Chunk) -> Sums:
+        scale = self.view.target_scale
         squares = np.zeros(self.network.size)
         for block in chunk.blocks(_BLOCK):
             terms = self.network.features.outputs(block.X)
             terms *= self.network.beta
             np.cumsum(terms, axis=1, out=terms)
-            terms -= (block.y - self.network.intercept)[:, None]
+            if scale.transform == "none":
+                terms -= (block.y - self.network.intercept)[:, None]
+            else:
+                terms = scale.predicted(terms + self.network.intercept) - scale.units(block.y)[:, None]
             squares += np.einsum("ij,ij->j", terms, terms)
-        return Sums({"squares": squares, "total": chunk.y @ chunk.y, "rows": chunk.rows})
+        u = scale.units(chunk.y)
+        return Sums({"squares": squares, "total": u @ u, "rows": chunk.rows})
 
 
 @dataclass(frozen=True)
@@ -64,9 +72,10 @@ class ErrorRows:
     side: Side
 
     def __call__(self, chunk: Chunk) -> Sums:
-        chunk = self.view(chunk, self.side)
-        squares = [float(np.sum((network.predict(chunk.X) - chunk.y) ** 2)) for network in self.networks]
-        return Sums({"squares": np.array(squares), "total": float(chunk.y @ chunk.y), "rows": chunk.rows})
+        chunk, scale = self.view(chunk, self.side), self.view.target_scale
+        u = scale.units(chunk.y)
+        squares = [float(np.sum((scale.predicted(network.predict(chunk.X)) - u) ** 2)) for network in self.networks]
+        return Sums({"squares": np.array(squares), "total": float(u @ u), "rows": chunk.rows})
 
 
 def relative_errors(squared: Array, total: float) -> Array:
@@ -109,7 +118,9 @@ def curves_of(networks: Sequence[tuple[Basis, Network]], sides: tuple[Side, ...]
 def errors_from_sums(basis: Basis, network: Network, side: Side) -> Array | None:
     """Err(1..n) without a pass, for columns of the basis itself; None where only the rows can tell."""
     gram, V = basis.gram, basis.eigen.space
-    if network.order is None or gram is None or V is None or side not in gram.sums.sides:
+    if basis.data.view.target_scale.transform != "none" or network.order is None or V is None:
+        return None
+    if gram is None or side not in gram.sums.sides:
         return None
     sums = gram.sums.total((side,))
     offset = basis.eigen.features.offset[network.order]

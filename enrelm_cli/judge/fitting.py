@@ -52,7 +52,8 @@ def train_variant(variant: Variant, basis: Basis, method: MethodSettings) -> Tra
 
 def choose_sizes(trained: Sequence[TrainedVariant], method: MethodSettings) -> list[FittedVariant]:
     """Their curves, in one pass over the rows, and the n that the validation rows choose for each."""
-    curves = curves_of([(one.basis, one.network) for one in trained], (Side.TRAIN, Side.VALIDATION))
+    smeared = [(with_errors(one.variant, one.basis, one.network), one.network) for one in trained]
+    curves = curves_of(smeared, (Side.TRAIN, Side.VALIDATION))
     return [_fitted(one, curve, method) for one, curve in zip(trained, curves, strict=True)]
 
 
@@ -81,6 +82,12 @@ def _fitted(trained: TrainedVariant, errors: dict[Side, Array], method: MethodSe
     )
     chosen, selection = choose(curve, method, variant.regularised, basis.data)
     return FittedVariant(variant, basis, network, curve, chosen, selection)
+
+
+def with_errors(variant: Variant, basis: Basis, network: Network) -> Basis:
+    """The basis whose target scale knows the left-out errors of the network: a mean over them brings z back to y."""
+    scale = basis.data.view.target_scale
+    return basis if scale.transform == "none" else basis.on(scale.smeared(variant.left_out(basis, network)))
 
 
 def choose(curve: Curve, method: MethodSettings, regularised: bool, data: Training) -> tuple[Choice, str]:

@@ -18,7 +18,7 @@ from enrelm_cli.judge import baselines, peers
 from enrelm_cli.judge.baselines import RandomElm
 from enrelm_cli.judge.curve import Curve, ElmBand
 from enrelm_cli.judge.errors import Predictor
-from enrelm_cli.judge.fitting import fit_variant, refit_variant
+from enrelm_cli.judge.fitting import fit_variant, refit_variant, with_errors
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import ElmSettings, MethodSettings
 from enrelm_cli.variants import VARIANTS, named
@@ -81,7 +81,8 @@ def _choose_variant(name: str, task: Task) -> Chosen:
 
     def train() -> Trained:
         basis = task.final_bases[variant.start]
-        return Trained(basis.data, (refit_variant(fitted, basis, task.method),))
+        network = refit_variant(fitted, basis, task.method)
+        return Trained(with_errors(variant, basis, network).data, (network,))
 
     return Chosen(train, fitted.chosen.neurons, curve=fitted.curve)
 

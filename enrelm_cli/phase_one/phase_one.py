@@ -21,9 +21,11 @@ import numpy as np
 from enrelm_cli.fold.folds import Chunk, Sums, Together
 from enrelm_cli.fold.resources import cores
 from enrelm_cli.inputs.split import Side, TrainOnValidation
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels import nngp
 from enrelm_cli.kernels.arcsine import Kernel
+from enrelm_cli.phase_one.candidates import Candidate, candidates
 from enrelm_cli.phase_one.eigenbasis import (
     CountRows,
     EigenBasis,
@@ -81,7 +83,7 @@ def tune(data: Training, method: MethodSettings, start: Start, found: Tuning | N
         return Tuned(start, data, fixed_kernel(settings), many)
     if start is Start.PAPER:
         return Tuned(start, data, fixed_kernel(settings), PAPER_LANDMARKS)
-    tuning = found or _search(data, settings)
+    data, tuning = (data, found) if found is not None else _search(data, method)
     v, b, depth = tuning.kernel.weight_variance, tuning.kernel.bias_variance, tuning.kernel.depth
     # Tuned for erf: its variances serve the other activations too (tanh on friedman: 0.30, not tuned 0.52).
     kernel = nngp.kernel_of(settings.activation, settings.backend, v, b, depth)
@@ -92,29 +94,42 @@ def tune_again(before: Tuned, data: Training, method: MethodSettings) -> Tuned:
     """The kernel of more rows. A table that is small enough is tuned again with all of them (la_ozone: 0.475 against
     0.495 as the mean of eight splits); a larger one keeps what its training rows gave.
     """
-    # A level that only validation rows had is a new input: what was tuned does not know it.
-    same_inputs = np.array_equal(before.data.view.input_map.keep, data.view.input_map.keep)
-    return tune(data, method, before.start, before.tuning if data.T > TUNED_AGAIN and same_inputs else None)
+    view = before.data.view
+    transform = view.target_scale.transform
+    if before.tuning is None or data.T <= TUNED_AGAIN:
+        return tune(data, replace(method, inputs=replace(method.inputs, transform=transform)), before.start)
+    # What was tuned knows the inputs that the training rows gave, and no other.
+    seen = replace(data, view=view.trained_on(data.view.split))
+    return tune(seen, method, before.start, before.tuning)
 
 
-def _search(data: Training, settings: KernelSettings) -> Tuning:
+def _search(data: Training, method: MethodSettings) -> tuple[Training, Tuning]:
+    """The rows through the map and the target scale that predict left-out rows best, and the kernel tuned on them."""
+    own, *others = [Candidate(one, *distinct_inputs(one.sample())) for one in candidates(data, method.inputs)]
+    least = own.shared_error() if others else np.inf
+    tried = [own, *(one for one in others if one.shared_error() < least)]
+    found = [(one, _tuning(one, method.kernel)) for one in tried]
+    best, tuning = min(found, key=lambda one: one[0].error(one[1].kernel)) if len(found) > 1 else found[0]
+    return best.data, tuning
+
+
+def _tuning(one: Candidate, settings: KernelSettings) -> Tuning:
     from enrelm_cli.phase_one.tuning import TuneSettings
     from enrelm_cli.phase_one.tuning import tune as search
 
-    X, y = distinct_inputs(data.sample())
-    rows = min(len(y), settings.tune_rows)
+    rows = min(len(one.z), settings.tune_rows)
     asked = TuneSettings(
         rows,
         settings.tune_steps,
         settings.weight_variance,
         settings.bias_variance,
         settings.depth,
-        getattr(data.rows.engine, "threads", 0) or cores(),
+        getattr(one.data.rows.engine, "threads", 0) or cores(),
     )
-    progress = data.rows.engine.progress
+    progress = one.data.rows.engine.progress
     progress.start("tuning, in evaluations", settings.tune_steps)
     try:
-        return search(X[:rows], y[:rows], data.view.input_map.groups, asked, progress.advance)
+        return search(one.X[:rows], one.z[:rows], one.data.view.input_map.groups, asked, progress.advance)
     finally:
         progress.finish()
 
@@ -203,6 +218,11 @@ class Basis:
     def landmarks(self) -> Landmarks:
         return self.sums.landmarks
 
+    def on(self, scale: TargetScale) -> Basis:
+        """The same basis, whose predictions come back through another scale of the same transform."""
+        view = replace(self.data.view, target_scale=scale)
+        return replace(self, tuned=replace(self.tuned, data=replace(self.data, view=view)))
+
     @property
     def gram(self) -> Gram | None:
         """The sums by side, where some rows stand for all."""
@@ -247,7 +267,7 @@ def refit(basis: Basis) -> Basis | None:
     gram = basis.gram
     if gram is None:
         return None
-    view = replace(basis.data.view, split=TrainOnValidation(basis.data.view.split))
+    view = basis.data.view.trained_on(TrainOnValidation(basis.data.view.split))
     data = replace(basis.data, view=view, T=int(gram.sums.total(JOINED)["n"]))
     eigen = gram.eigenbasis(basis.tuned.start.centred, JOINED)
     return Basis(replace(basis.tuned, data=data), gram, eigen)

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from enrelm_cli.errors import Exit, UsageError, UserError
 from enrelm_cli.fold.folds import Chunk, LocalEngine
 from enrelm_cli.fold.hashing import SAMPLE_SALT, rehash
+from enrelm_cli.inputs import screening
 from enrelm_cli.inputs import survey as survey_module
 from enrelm_cli.inputs.encoding import UNSEEN, Encoding, Unseen
 from enrelm_cli.inputs.maps.input_map import Expansion
@@ -161,7 +162,7 @@ def test_an_empty_column_is_left_out_with_a_note(folder: Path) -> None:
     (folder / "t.csv").write_text("a,b,y\n1,,1\n2,NA,2\n")
     encoding, chunk = encoded("t.csv")
     assert inputs_of(encoding, chunk) == ("a",)
-    assert encoding.notes == ("no value in 'b': left out",)
+    assert encoding.notes == ("column 'b' left out: no value",)
 
 
 def test_categories_of_numbers_are_written_one_way_in_every_format(folder: Path) -> None:
@@ -389,29 +390,12 @@ GOLDEN: dict[str, tuple[str, Roles, str, str]] = {
         "  line 3: 'inf'\n  line 4: '-inf'\n  line 5: 'inf'\n  line 6: '-inf'\n  line 7: 'inf'\n  and 3 more",
         "correct the file, or type --null=inf --null=-inf if that means a missing value",
     ),
-    "identifier": (
-        "name,y\n" + NAMES,
-        Y,
-        "data.csv: column 'name' has 40 different texts in 40 rows, too many for categories",
-        "--drop name leaves it out, --categorical name makes every text a level",
-    ),
-    "identifier whose name has a space": (
+    "nothing but an identifier": (
         "the name,y\n" + NAMES,
         Y,
-        "data.csv: column 'the name' has 40 different texts in 40 rows, too many for categories",
-        "--drop 'the name' leaves it out, --categorical 'the name' makes every text a level",
-    ),
-    "more levels than can be categories": (
-        "a,y\n" + "".join(f"l{i % 101},{i}\n" for i in range(1000)),
-        Y,
-        "data.csv: column 'a' has 101 different texts in 1,000 rows, too many for categories",
-        "--drop a leaves it out, --categorical a makes every text a level",
-    ),
-    "more levels than are counted": (
-        "a,y\n" + "".join(f"l{i},{i}\n" for i in range(1001)),
-        Y,
-        "data.csv: column 'a' has more than 1,000 different texts in 1,001 rows, too many for categories",
-        "--drop a leaves it out, --categorical a makes every text a level",
+        "data.csv: no input column is left beside the target 'y'",
+        "'the name': 40 different texts in 40 rows look like identifiers or free text; "
+        "--categorical 'the name' uses it all the same",
     ),
     "no inputs": (
         "y\n1\n2\n",
@@ -436,13 +420,34 @@ def test_a_table_that_cannot_be_fitted_says_why_and_what_to_type(folder: Path, n
     assert complaint(lambda: encoded("data.csv", roles)) == (problem, hint)
 
 
-def test_categorical_lifts_the_limit_on_levels_up_to_a_bound(folder: Path) -> None:
-    (folder / "data.csv").write_text("a,y\n" + "".join(f"l{i},{i}\n" for i in range(2000)))
+def test_an_identifier_is_left_out_with_a_note_and_the_option_that_keeps_it(folder: Path) -> None:
+    (folder / "data.csv").write_text("name,b,y\n" + "".join(f"name {i},{i},{i}\n" for i in range(40)))
+    encoding, _ = encoded("data.csv")
+    why = "40 different texts in 40 rows look like identifiers or free text; --categorical name uses it all the same"
+    assert [column.name for column in encoding.columns] == ["b"]
+    assert [(one.name, one.why) for one in encoding.left_out] == [("name", why)]
+    assert encoding.notes == (f"column 'name' left out: {why}",)
+    assert Encoding.from_document(encoding.to_document()) == encoding
+
+
+def test_rows_that_differ_in_an_identifier_only_are_twins(folder: Path) -> None:
+    (folder / "data.csv").write_text("id,b,y\n" + "".join(f"r{i},{i % 5},{i}\n" for i in range(40)))
+    _, chunk = encoded("data.csv")
+    assert len(np.unique(chunk.key)) == 5
+
+
+def test_a_text_may_have_any_number_of_levels_and_categorical_is_up_to_a_bound(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "data.csv").write_text("a,y\n" + "".join(f"l{i // 3},{i}\n" for i in range(3000)))
+    assert len(encoded("data.csv")[0].columns[0].levels or ()) == 1000
+    (folder / "data.csv").write_text("a,y\n" + "".join(f"l{i},{i}\n" for i in range(2001)))
     roles = Roles(target="y", categorical=("a",))
-    assert len(encoded("data.csv", roles)[0].columns[0].levels or ()) == 2000
-    (folder / "data.csv").write_text("a,y\n" + "".join(f"l{i},{i}\n" for i in range(10_001)))
+    assert len(encoded("data.csv", roles)[0].columns[0].levels or ()) == 2001
+    for module in (survey_module, screening):
+        monkeypatch.setattr(module, "MOST_LEVELS", 2000)
     assert complaint(lambda: encoded("data.csv", roles)) == (
-        "data.csv: column 'a' has more than 10,000 levels",
+        "data.csv: column 'a' has more than 2,000 levels",
         "leave it out: --drop a",
     )
 

@@ -15,9 +15,14 @@ from enrelm_cli.fold.hashing import rehash
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.types import Array, Keys
 
+# A standardised value beyond this carries no information; kept inside it, no product overflows.
+FAR = 1e100
+
 # Out-of-fold statistics leave out the rows of a row's own fold, among them its twins.
-FOLDS = 5
+FOLDS = 10
 _FOLD_SALT = 0x666F6C64
+# The fold of a row that made nothing: it sees what all training rows gave.
+EVERY_ROW = -1
 
 Folds = NDArray[np.int64]
 
@@ -37,10 +42,14 @@ class ColumnMap(Protocol):
     def shared(self) -> bool:
         """Its inputs share one scale: they are indicators of one thing."""
 
+    @property
+    def least_spread(self) -> float:
+        """Its inputs are never divided by less."""
+
     def names(self, column: Column) -> list[str]: ...
 
     def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
-        """Fill `out` (t, width) from the raw column (t,); `fold` (t,) where the rows are training rows."""
+        """Fill `out` (t, width) from the raw column (t,); `fold` (t,) of training rows, None: EVERY_ROW."""
 
     def check(self, column: Column) -> None:
         """ValueError unless it could have been fitted to this column."""

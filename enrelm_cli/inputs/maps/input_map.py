@@ -18,14 +18,23 @@ from numpy.typing import NDArray
 
 from enrelm_cli.inputs.checks import integers, must, numbers, whole
 from enrelm_cli.inputs.encoding import Column
-from enrelm_cli.inputs.maps.column_map import ColumnMap, Folds
+from enrelm_cli.inputs.maps.column_map import FAR, ColumnMap, Folds
+from enrelm_cli.inputs.maps.levels import LevelIndicators, LevelMeans
+from enrelm_cli.inputs.maps.missing import Missing
+from enrelm_cli.inputs.maps.numbers import Scores, Squashed, ValueIndicators
 from enrelm_cli.inputs.maps.plain import OneHot, Value
 from enrelm_cli.types import Array
 
-# A standardised value beyond this carries no information; kept inside it, no product overflows.
-FAR = 1e100
-
-_KINDS: Mapping[str, Any] = {"value": Value, "one-hot": OneHot}
+_KINDS: Mapping[str, Any] = {
+    "value": Value,
+    "one-hot": OneHot,
+    "squashed": Squashed,
+    "scores": Scores,
+    "value-indicators": ValueIndicators,
+    "level-indicators": LevelIndicators,
+    "level-means": LevelMeans,
+    "missing": Missing,
+}
 
 
 @dataclass(frozen=True)

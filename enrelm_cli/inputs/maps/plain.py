@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from enrelm_cli.inputs.checks import must, number, truth, whole
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.column_map import ColumnMap, Folds
+from enrelm_cli.inputs.maps.dates import DAY
 from enrelm_cli.types import Array
 
-DAY = 86_400e6  # microseconds
+# A text of more levels has too few rows of each for an input of its own, unless the user says that it is a category.
+MOST_LEVELS = 100
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Value:
     fill: float  # for missing cells, as an input (days, for dates)
     marked: bool  # with an input that says where cells were missing
     shared = False
+    least_spread = 0.0
 
     @property
     def width(self) -> int:
@@ -61,6 +64,7 @@ class OneHot:
     levels: int
     marked: bool  # with an input that says where cells were missing
     shared = False
+    least_spread = 0.0
 
     @property
     def width(self) -> int:
@@ -90,8 +94,10 @@ class OneHot:
 def plain_maps(
     columns: Sequence[Column], filled: bool, sample: Array, training: NDArray[np.bool_]
 ) -> tuple[ColumnMap, ...]:
-    """A map for every column; medians are of the sample's training rows."""
-    return tuple(_plain(k, column, filled, sample[:, k], training) for k, column in enumerate(columns))
+    """A map for every column that is not a text of many levels; medians are of the sample's training rows."""
+    narrow = [k for k, column in enumerate(columns) if column.categorical or len(column.levels or ()) <= MOST_LEVELS]
+    used = narrow or range(len(columns))
+    return tuple(_plain(k, columns[k], filled, sample[:, k], training) for k in used)
 
 
 def _plain(place: int, column: Column, filled: bool, raw: Array, training: NDArray[np.bool_]) -> ColumnMap:

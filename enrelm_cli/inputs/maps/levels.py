@@ -1,0 +1,175 @@
+"""Levels as inputs: indicators of the frequent ones, and what the target is on average where there are many.
+
+Of the L levels of a column, place L stands for a missing cell: a level like any other. A level unseen at fit is rare
+where rare levels are pooled, else the average row.
+
+    mean of level l:  sum (y - ybar) / (n_l + PRIOR),   size of level l:  log(1 + n_l)
+
+For a training row both leave out the rows of its own fold, among them the row itself and its twins: what the column is
+worth is then judged by rows that did not make it, and a level that is seen in one fold only counts there as unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enrelm_cli.fold.folds import Chunk, Sums
+from enrelm_cli.inputs import checks
+from enrelm_cli.inputs.encoding import Column
+from enrelm_cli.inputs.maps.column_map import EVERY_ROW, FOLDS, Folds, folds_of
+from enrelm_cli.inputs.maps.numbers import RARE
+from enrelm_cli.inputs.split import Side, Split
+from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.types import Array
+
+# Levels with fewer training rows are pooled, and so are those after this many, the most frequent first.
+RARE_ROWS = 5
+MOST_INDICATORS = 200
+# With more than this share of the rows in pooled levels, the mean target of each level is worth an input. With less it
+# is not: it lowers the left-out error more than the error of new rows.
+MOST_POOLED = 0.05
+PRIOR = 10.0
+_AVERAGE = -1  # the slot of a level that is the average row
+
+
+def places(raw: Array, levels: int) -> NDArray[np.int64]:
+    """(t,) the level of each row: `levels` where it is missing, `levels` + 1 where the fit never saw it."""
+    missing = np.isnan(raw)
+    known = np.where(missing, levels, raw).astype(np.int64)
+    return np.where(known < 0, levels + 1, known)
+
+
+@dataclass(frozen=True)
+class LevelIndicators:
+    """An input of 0 and 1 for each slot: a frequent level, or the rare ones together."""
+
+    column: int
+    slot: NDArray[np.int64]  # (L + 2,) of each level, of a missing cell, of an unseen level; -1: the average row
+    shares: Array  # (k,) of the training rows in each slot
+    shared = True
+    least_spread = RARE
+
+    @property
+    def width(self) -> int:
+        """Of two slots, one says it all."""
+        return 1 if len(self.shares) == 2 else len(self.shares)
+
+    def names(self, column: Column) -> list[str]:
+        levels = (*(column.levels or ()), None)
+        members = [np.flatnonzero(self.slot[:-1] == k) for k in range(self.width)]
+        return [_slot_name(column.name, [levels[i] for i in of]) for of in members]
+
+    def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
+        slot = self.slot[places(raw, len(self.slot) - 2)]
+        out[:] = 0.0
+        inside = np.flatnonzero((slot >= 0) & (slot < self.width))
+        out[inside, slot[inside]] = 1.0
+        out[slot == _AVERAGE] = self.shares[: self.width]
+
+    def check(self, column: Column) -> None:
+        checks.must(column.levels is not None, f"{column.name!r} has no levels")
+        k = len(self.shares)
+        checks.must(2 <= k <= MOST_INDICATORS + 1, "'shares' are too few or too many")
+        checks.integers("slot", self.slot, (len(column.levels or ()) + 2,), _AVERAGE, k - 1)
+        checks.numbers("shares", self.shares, (k,), lowest=0.0)
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "level-indicators", **vars(self)}
+
+
+def _slot_name(name: str, levels: list[str | None]) -> str:
+    if len(levels) != 1:
+        return f"{name} is rare"
+    return f"{name} is missing" if levels[0] is None else f"{name}={levels[0]}"
+
+
+@dataclass(frozen=True)
+class LevelMeans:
+    """The shrunken mean target of a level, and the logarithm of how often it was seen."""
+
+    column: int
+    mean: Array  # (L + 2, folds + 1) of each level, of missing cells, of an unseen level; last: from all training rows
+    size: Array  # (L + 2, folds + 1)
+    width = 2
+    shared = False
+    least_spread = 0.0
+
+    def names(self, column: Column) -> list[str]:
+        return [f"{column.name}, mean target", f"{column.name}, rows"]
+
+    def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
+        at = places(raw, len(self.mean) - 2)
+        without = EVERY_ROW if fold is None else fold
+        out[:, 0], out[:, 1] = self.mean[at, without], self.size[at, without]
+
+    def check(self, column: Column) -> None:
+        checks.must(column.levels is not None, f"{column.name!r} has no levels")
+        shape = (len(column.levels or ()) + 2, 1)
+        checks.numbers("mean", self.mean, shape)
+        checks.numbers("size", self.size, shape, lowest=0.0)
+
+    def to_document(self) -> dict[str, Any]:
+        """A saved model predicts: it needs no fold's values."""
+        mean, size = (np.ascontiguousarray(table[:, -1:]) for table in (self.mean, self.size))
+        return {"kind": "level-means", "column": self.column, "mean": mean, "size": size}
+
+
+# --------------------------------------------------------------------------------------------------------------- fit
+
+
+@dataclass(frozen=True)
+class LevelSums:
+    """Partial: rows and sum of the scaled target of every level and fold, for some columns of the training rows."""
+
+    split: Split
+    target_scale: TargetScale
+    levels: Mapping[int, int]  # column -> how many levels
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = chunk.where(self.split.sides(chunk) == Side.TRAIN)
+        y, fold = self.target_scale.forward(chunk.y), folds_of(chunk.key)
+        return Sums({str(k): self._of(chunk.X[:, k], levels, y, fold) for k, levels in self.levels.items()})
+
+    def _of(self, raw: Array, levels: int, y: Array, fold: Folds) -> Array:
+        """(2, levels + 2, FOLDS): counts, sums."""
+        at = places(raw, levels) * FOLDS + fold
+        size = (levels + 2) * FOLDS
+        counts, sums = np.bincount(at, minlength=size).astype(float), np.bincount(at, y, minlength=size)
+        return np.stack([counts, sums]).reshape(2, levels + 2, FOLDS)
+
+
+def indicators(place: int, levels: int, counts: Array) -> LevelIndicators | None:
+    """From the training rows of each level and of missing cells, (L + 1,); None where there is one slot only."""
+    order = np.argsort(-counts, kind="stable")
+    frequent = order[counts[order] >= RARE_ROWS][:MOST_INDICATORS]
+    slot = np.full(levels + 2, _AVERAGE, dtype=np.int64)
+    slot[frequent] = np.arange(len(frequent))
+    sizes = counts[frequent]
+    rest = float(counts.sum() - sizes.sum())
+    if rest > 0.0:
+        others = np.ones(levels + 2, dtype=bool)
+        others[frequent] = False
+        slot[others] = len(frequent)
+        sizes = np.append(sizes, rest)
+    if len(sizes) < 2:
+        return None
+    return LevelIndicators(place, slot, sizes / sizes.sum())
+
+
+def pooled(counts: Array) -> float:
+    """The share of the training rows in levels without an indicator of their own, from (L + 1,) rows of each."""
+    frequent = np.sort(counts[counts >= RARE_ROWS])[::-1][:MOST_INDICATORS]
+    return float(1.0 - frequent.sum() / max(counts.sum(), 1.0))
+
+
+def means(place: int, sums: Array) -> LevelMeans:
+    """From (2, L + 2, FOLDS) counts and sums of the target, which is centred."""
+    count, total = (np.column_stack([one.sum(axis=1, keepdims=True) - one, one.sum(axis=1)]) for one in sums)
+    # A training row sees its level without one fold of its rows: so does, on average, a row to predict.
+    seen = np.column_stack([count[:, :-1], count[:, -1] * (1.0 - 1.0 / FOLDS)])
+    return LevelMeans(place, total / (count + PRIOR), np.log1p(seen))

@@ -1,0 +1,204 @@
+"""Numbers, and parts of dates, as inputs that no far value can upset: squashed, normal scores, indicators of a few.
+
+With z = (x - median) / spread, squashed is z / sqrt(1 + (z/3)^2), within -3 and 3. Normal scores are the inverse normal
+distribution of a value's rank among the training rows, linear between knots and constant outside of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from enrelm_cli.inputs import checks
+from enrelm_cli.inputs.encoding import Column
+from enrelm_cli.inputs.maps.column_map import Folds
+from enrelm_cli.inputs.maps.dates import PARTS, VALUE, part_of
+from enrelm_cli.types import Array
+
+KNOTS = 200
+# Most different values of a number that are also taken for categories, and how many rows each must have on average.
+FEW_VALUES = 24
+_ROWS_PER_VALUE = 4
+_BEND = 3.0
+_FAR = 1e100  # beyond it a square overflows
+
+
+def _name(column: Column, part: str) -> str:
+    return column.name if part == VALUE else f"{column.name} ({part})"
+
+
+def _check_part(column: Column, part: str) -> None:
+    checks.must(column.levels is None, f"{column.name!r} is no column of numbers")
+    checks.must(part in PARTS and (part != VALUE) is column.is_date, f"{column.name!r} has no part {part!r}")
+
+
+@dataclass(frozen=True)
+class Squashed:
+    """z / sqrt(1 + (z/3)^2)."""
+
+    column: int
+    part: str
+    centre: float
+    unit: float
+    fill: float  # for missing cells: the mean of the others
+    width = 1
+    shared = False
+    least_spread = 0.0
+
+    def names(self, column: Column) -> list[str]:
+        return [f"{_name(column, self.part)}, squashed"]
+
+    def of(self, x: Array) -> Array:
+        """(t,) -> (t,), NaN where missing."""
+        with np.errstate(over="ignore"):
+            z = np.clip((x - self.centre) / self.unit, -_FAR, _FAR)
+        squashed: Array = z / np.sqrt(1.0 + (z / _BEND) ** 2)
+        return squashed
+
+    def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
+        squashed = self.of(part_of(raw, self.part))
+        out[:, 0] = np.where(np.isnan(squashed), self.fill, squashed)
+
+    def check(self, column: Column) -> None:
+        _check_part(column, self.part)
+        checks.number("centre", self.centre)
+        checks.number("unit", self.unit, lowest=np.finfo(float).tiny)
+        checks.number("fill", self.fill)
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "squashed", **vars(self)}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Linear between knots, constant outside: normal scores, or 0 and 1 of a number with two values."""
+
+    column: int
+    part: str
+    knots: Array  # (k,) ascending
+    scores: Array  # (k,)
+    fill: float  # for missing cells: the mean of the others
+    width = 1
+    shared = False
+
+    @property
+    def least_spread(self) -> float:
+        return RARE if len(self.knots) == 2 else 0.0
+
+    def names(self, column: Column) -> list[str]:
+        name = _name(column, self.part)
+        return [name if len(self.knots) == 2 else f"{name}, normal score"]
+
+    def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
+        x = part_of(raw, self.part)
+        # np.interp of NaN is NaN.
+        score = np.interp(x, self.knots, self.scores)
+        out[:, 0] = np.where(np.isnan(x), self.fill, score)
+
+    def check(self, column: Column) -> None:
+        _check_part(column, self.part)
+        k = len(self.knots)
+        checks.must(2 <= k <= KNOTS, "'knots' are too few or too many")
+        checks.numbers("knots", self.knots, (k,))
+        checks.must(bool(np.all(np.diff(self.knots) > 0.0)), "'knots' do not go up")
+        checks.numbers("scores", self.scores, (k,))
+        checks.number("fill", self.fill)
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "scores", **vars(self)}
+
+
+# A thing that fewer than one row in a hundred has is no further away than if one in a hundred had it.
+RARE = 0.1
+
+
+@dataclass(frozen=True)
+class ValueIndicators:
+    """An input of 0 and 1 for each of a few values; any other value, and a missing cell, is the average row."""
+
+    column: int
+    part: str
+    values: Array  # (k,) ascending
+    shares: Array  # (k,) of the training rows
+    shared = True
+    least_spread = RARE
+
+    @property
+    def width(self) -> int:
+        return len(self.values)
+
+    def names(self, column: Column) -> list[str]:
+        return [f"{_name(column, self.part)}={value:g}" for value in self.values]
+
+    def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
+        x = part_of(raw, self.part)
+        place = np.minimum(np.searchsorted(self.values, x), self.width - 1)
+        known = self.values[place] == x
+        out[:] = 0.0
+        out[np.flatnonzero(known), place[known]] = 1.0
+        out[~known] = self.shares
+
+    def check(self, column: Column) -> None:
+        _check_part(column, self.part)
+        k = len(self.values)
+        checks.must(1 <= k <= FEW_VALUES, "'values' are too few or too many")
+        checks.numbers("values", self.values, (k,))
+        checks.must(bool(np.all(np.diff(self.values) > 0.0)), "'values' do not go up")
+        checks.numbers("shares", self.shares, (k,), lowest=0.0)
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "value-indicators", **vars(self)}
+
+
+# --------------------------------------------------------------------------------------------------------------- fit
+
+
+def number_maps(place: int, part: str, raw: Array) -> list[Squashed | Scores | ValueIndicators]:
+    """The maps that the training rows' raw column (t,) asks for; none where it has one value or less."""
+    x = part_of(raw, part)
+    x = np.sort(x[~np.isnan(x)])
+    values, repeats = np.unique(x, return_counts=True)
+    counts = repeats.astype(float)
+    if len(values) < 2:
+        return []
+    if len(values) == 2:
+        return [Scores(place, part, values, np.array([0.0, 1.0]), float(counts[1] / len(x)))]
+    maps: list[Squashed | Scores | ValueIndicators] = [_squashed(place, part, x), _normal(place, part, values, counts)]
+    if len(values) <= FEW_VALUES and len(x) >= _ROWS_PER_VALUE * len(values):
+        maps.append(ValueIndicators(place, part, values, counts / len(x)))
+    return maps
+
+
+def _squashed(place: int, part: str, x: Array) -> Squashed:
+    """x sorted, of three values at least."""
+    low, centre, high = np.quantile(x, [0.25, 0.5, 0.75])
+    # Halves first: the difference of two far values may be beyond the largest number.
+    unit = (high / 2.0 - low / 2.0) * (2.0 / 1.349)
+    if not unit > 0.0:
+        unit = _mean_distance(x, float(centre))
+    bare = Squashed(place, part, float(centre), float(unit), 0.0)
+    return Squashed(place, part, float(centre), float(unit), float(bare.of(x).mean()))
+
+
+def _mean_distance(x: Array, centre: float) -> float:
+    """Of a column more than half of whose values are equal: one far cell must not stretch the others' unit."""
+    distance = np.abs(x / 2.0 - centre / 2.0)
+    return 2.0 * float(np.median(distance[distance > 0.0]))
+
+
+def _normal(place: int, part: str, values: Array, counts: Array) -> Scores:
+    """The inverse normal distribution of mid-ranks, at no more than KNOTS of the values, even by rank."""
+    from scipy.special import ndtri
+
+    rows = counts.sum()
+    rank = (np.cumsum(counts) - 0.5 * counts) / rows
+    score = ndtri(rank)
+    if len(values) > KNOTS:
+        at = np.unique(np.searchsorted(rank, np.linspace(rank[0], rank[-1], KNOTS)))
+        knots, scores = values[at], score[at]
+    else:
+        knots, scores = values, score
+    mean = float(np.interp(values, knots, scores) @ counts / rows)
+    return Scores(place, part, knots, scores, mean)

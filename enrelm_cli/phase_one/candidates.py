@@ -1,0 +1,125 @@
+"""What the kernel is tuned on: robust inputs, and the scale of the target that predicts left-out rows best.
+
+A transform is taken only where it lowers the left-out error in the target's own units twice: with one shared variance
+on a few hundred rows, and with the tuned kernel. Either alone is fooled by some tables (METHOD.md, point 15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from enrelm_cli.errors import UsageError
+from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
+from enrelm_cli.inputs.maps.column_map import folds_of
+from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
+from enrelm_cli.inputs.maps.levels import LevelSums
+from enrelm_cli.inputs.maps.robust import robust_maps, scaled
+from enrelm_cli.inputs.split import Side
+from enrelm_cli.inputs.target_scale import TRANSFORMS, TargetScale
+from enrelm_cli.inputs.training import Training
+from enrelm_cli.inputs.transforms import transformed
+from enrelm_cli.kernels.arcsine import ArcsineKernel, Kernel
+from enrelm_cli.settings import InputSettings
+from enrelm_cli.types import Array
+
+_SHARED_ROWS = 400
+_TUNED_ROWS = 1000
+_VARIANCES = (2.0**-6, 2.0**-4, 2.0**-2, 1.0, 4.0)  # times 1/d
+_BIAS = 0.5
+_ALPHAS = np.geomspace(1e-5, 1e2, 36)
+
+
+def candidates(data: Training, settings: InputSettings) -> tuple[Training, ...]:
+    """The same rows through each map and scale that may be chosen, the target's own scale first."""
+    scales = _scales(data, settings)
+    if settings.map == "plain":
+        return tuple(data.through(data.view.input_map, scale) for scale in scales)
+    sums = _level_sums(data, scales)
+    maps = [_robust(data, settings, of_scale) for of_scale in sums]
+    return tuple(data.through(one, scale) for one, scale in zip(maps, scales, strict=True))
+
+
+def _scales(data: Training, settings: InputSettings) -> tuple[TargetScale, ...]:
+    plain = data.view.target_scale
+    sample = data.sample()
+    low, high = plain.standard(np.array(data.target_range))
+    wanted = [one for one in TRANSFORMS if settings.transform in ("auto", one)]
+    positive = data.rows.lowest_target > 0.0
+    if settings.transform == "log" and not positive:
+        raise UsageError(
+            f"--transform log: the target '{data.rows.target}' is {data.rows.lowest_target:g} in some row",
+            "a logarithm needs numbers above 0; --transform yeo-johnson takes any",
+        )
+    found = [transformed(plain, transform, sample.y, positive) for transform in wanted]
+    scales = [scale for scale in found if scale is not None] or [plain]
+    return tuple(scale.ranged(float(low), float(high)).bounded(settings.lower, settings.upper) for scale in scales)
+
+
+@dataclass(frozen=True)
+class _AllSums:
+    """Partial: the sums by level and fold of several target scales."""
+
+    each: tuple[LevelSums, ...]
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        return Sums({f"{i} {k}": value for i, one in enumerate(self.each) for k, value in one(chunk).values.items()})
+
+
+def _level_sums(data: Training, scales: Sequence[TargetScale]) -> list[dict[int, Array]]:
+    """For each scale: column -> counts and sums of z by level and fold. One pass, where there are levels."""
+    levels = {k: len(column.levels) for k, column in enumerate(data.rows.columns) if column.levels is not None}
+    if not levels:
+        return [{} for _ in scales]
+    each = tuple(LevelSums(data.view.split, scale, levels) for scale in scales)
+    sums = data.fold(_AllSums(each), "levels")
+    return [{k: sums[f"{i} {k}"] for k in levels} for i in range(len(scales))]
+
+
+def _robust(data: Training, settings: InputSettings, sums: dict[int, Array]) -> InputMap:
+    rows = data.rows.sample.where(data.view.split.sides(data.rows.sample) == Side.TRAIN)
+    expansion = Expansion(robust_maps(data.rows.columns, rows.X, sums, settings.calendar))
+    return scaled(expansion, rows.X, folds_of(rows.key)) or data.view.input_map
+
+
+# ---------------------------------------------------------------------------------------------------- left-out errors
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Rows through one map and scale, and the distinct ones that judge it."""
+
+    data: Training
+    X: Array  # (t, d)
+    z: Array  # (t,)
+
+    def shared_error(self) -> float:
+        """Relative left-out error, in the target's own units, of one variance for all inputs at its best."""
+        few = Candidate(self.data, self.X[:_SHARED_ROWS], self.z[:_SHARED_ROWS])
+        return min(few.error(ArcsineKernel(v / self.X.shape[1], _BIAS)) for v in _VARIANCES)
+
+    @one_blas_thread
+    def error(self, kernel: Kernel) -> float:
+        """The same of a given kernel."""
+        X, z = self.X[:_TUNED_ROWS], self.z[:_TUNED_ROWS]
+        errors = _left_out(kernel.gram(X, X), z)
+        scale = self.data.view.target_scale.smeared(errors)
+        u = scale.units(z)
+        gap, spread = u - scale.predicted(z - errors), u - u.mean()
+        return float(np.sqrt((gap @ gap) / max(float(spread @ spread), np.finfo(float).tiny)))
+
+
+def _left_out(K: Array, z: Array) -> Array:
+    """(t,) the error of every row when it is left out of kernel ridge regression, alpha at its best."""
+    n = len(z)
+    C = K - K.mean(axis=0)
+    C -= C.mean(axis=1)[:, None]
+    values, U = np.linalg.eigh(C)
+    shrink = (lam := np.maximum(values, 0.0)[:, None]) / (lam + _ALPHAS)
+    centred = z - z.mean()
+    residual = centred[:, None] - U @ ((U.T @ centred)[:, None] * shrink)
+    errors = residual / np.maximum(1.0 - 1.0 / n - (U * U) @ shrink, 1e-10)
+    best: Array = errors[:, int(np.argmin(np.mean(errors**2, axis=0)))]
+    return best
