@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from enrelm_cli.fold.unlocked import cholesky, cholesky_inverse, lower_solve, symmetric_product
@@ -27,7 +28,7 @@ from enrelm_cli.phase_one.tuning.hyper import (
 )
 from enrelm_cli.types import Array
 
-_TOLERANCE = 0.02  # of the log posterior: less changes no prediction
+TOLERANCE = 0.02  # of the log posterior: less changes no prediction
 _NEAREST = 1.0 - 1e-13  # so that 1 - r² keeps its digits
 
 
@@ -130,11 +131,19 @@ class Fit:
 
 
 class Posterior:
-    """-log evidence and priors over theta = log v (d,), log b, log alpha, with its gradient."""
+    """-log evidence and priors over theta = log v (d,), log b, log alpha, with its gradient.
 
-    def __init__(self, X: Array, y: Array, shared: Hyper, spread: float, fixed_b: bool) -> None:
+    The log v of a column's m inputs are near the shared one, and nearer to each other: u = log v - centre has the
+    covariance spread^2/2 (1 1' + I), so that -log p(u) = u'w/2 with w = 2/spread^2 (u - sum(u)/(1 + m)).
+    """
+
+    def __init__(
+        self, X: Array, y: Array, shared: Hyper, spread: float, fixed_b: bool, groups: NDArray[np.int64] | None = None
+    ) -> None:
         self.evidence = Evidence(X, y, shared.depth)
         self.d, self.fixed_b, self.spread = X.shape[1], fixed_b, spread
+        self.groups = np.arange(self.d) if groups is None else groups
+        self._weight = 1.0 / (1.0 + np.bincount(self.groups))
         self.shared = shared
         self.centre = float(np.log(np.clip(shared.v, *BOUND_V)))
 
@@ -159,14 +168,15 @@ class Posterior:
         if result is None:
             return np.inf, np.zeros_like(theta)
         value, d_v, d_b, d_alpha = result
-        pull = (theta[:-2] - self.centre) / self.spread
-        value += 0.5 * float(pull @ pull) + float(log_prior(theta[-1], PRIOR_ALPHA))
+        u = theta[:-2] - self.centre
+        pull = 2.0 / self.spread**2 * (u - (self._weight * np.bincount(self.groups, u))[self.groups])
+        value += 0.5 * float(u @ pull) + float(log_prior(theta[-1], PRIOR_ALPHA))
         d_alpha += (theta[-1] - PRIOR_ALPHA[0]) / PRIOR_ALPHA[1] ** 2
         if self.fixed_b:
-            return value, np.r_[d_v + pull / self.spread, 0.0, d_alpha]
+            return value, np.r_[d_v + pull, 0.0, d_alpha]
         value += float(log_prior(theta[-2], PRIOR_B))
         d_b += (theta[-2] - PRIOR_B[0]) / PRIOR_B[1] ** 2
-        return value, np.r_[d_v + pull / self.spread, d_b, d_alpha]
+        return value, np.r_[d_v + pull, d_b, d_alpha]
 
 
 def fit_relevance(posterior: Posterior, start: Fit, steps: int, budget: Budget) -> Fit:
@@ -184,7 +194,7 @@ def fit_relevance(posterior: Posterior, start: Fit, steps: int, budget: Budget) 
         for place in descend(objective, posterior.theta(start.found), posterior.bounds, pairs):
             gained = best.value - place.value
             best = Fit(place.value, posterior.hyper(place.x), rows, place.pairs)
-            if gained < _TOLERANCE:
+            if gained < TOLERANCE:
                 break
     except Spent:
         pass  # the best place so far is the answer

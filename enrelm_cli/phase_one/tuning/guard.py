@@ -22,7 +22,7 @@ from enrelm_cli.types import Array
 
 SMALL = 600  # up to here the guard is a cross-validation, above it a part held out
 _FOLDS = ((300, 5), (SMALL, 4))  # (at most so many rows, folds)
-_FEW_ROWS = 20  # fewer cannot say anything about single inputs
+FEW_ROWS = 20  # fewer cannot say anything about single inputs
 _SPREADS_SMALL = (0.5, 1.0, 2.0, 5.0)
 _NARROW, _WIDE = 1.0, 5.0
 _MOST_ROWS = 2000
@@ -44,6 +44,7 @@ class Relevance(Enum):
 
     KEPT = "one weight variance for each input: it predicts held-out rows better than a shared one"
     NO_GAIN = "one weight variance for all inputs: one for each did not predict held-out rows better"
+    TOGETHER = "one weight variance for each input, those of a column held together"
     FIXED = "the weight variance was given"
     ONE_INPUT = "there is only one input"
     FEW_ROWS = "too few rows to tell the inputs apart"
@@ -89,7 +90,7 @@ def guarded(X: Array, y: Array, shared: Hyper, settings: TuneSettings, budget: B
         return Guarded(shared, 0.0, Relevance.FIXED)
     if X.shape[1] == 1:
         return Guarded(shared, 0.0, Relevance.ONE_INPUT)
-    if len(y) < _FEW_ROWS:
+    if len(y) < FEW_ROWS:
         return Guarded(shared, 0.0, Relevance.FEW_ROWS)
     sample = Sample(X, y, shared, settings.bias_variance is not None)
     try:
