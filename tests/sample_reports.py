@@ -33,7 +33,6 @@ DATA = DataFacts(
 SETTINGS = {
     "split": {"kind": "hash", "validation_size": 0.25, "seed": 1234},
     "method": {"select": "best", "neurons": None, "tolerance": 1e-5, "refit": True},
-    "threads": 2,
 }
 
 
@@ -126,6 +125,7 @@ def compare_report(name: str = "cal_housing.csv", protocol: str = "test", repeat
         else {"training": 15_480, "validation": 5_160, "test": 0},
         timings={"reading": 0.1, "total": 88.0},
         settings=SETTINGS,
+        threads=2,
     )
 
 
@@ -154,7 +154,7 @@ INFO = InfoReport(
     linear_error=0.6079,
     facts={"alpha": 0.0123456, "landmarks": 1000.0},
     relevance=(("median_income", 0.75), ("near=bay", 0.25)),
-    settings=SETTINGS,
+    settings={**SETTINGS, "threads": 2},
     versions={"enrelm": "0.1.0", "numpy": "2.4.0"},
     data={"name": "cal_housing.csv", "rows": 20_640, "hash": "3f1a"},
     written="2026-05-04 12:00",

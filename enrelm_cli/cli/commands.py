@@ -202,7 +202,7 @@ def curve(
     variants = VARIANTS if options.variant == "all" else (options.variant,)
     random = elm if options.with_elm else None
     facts = library.curve(data, split, method, where, variants, random, engine_of(where, screen))
-    facts = replace(facts, settings={**facts.settings, "fit_command": _fit_command(facts, line)})
+    facts = replace(facts, fit_command=_fit_command(facts, line))
     render.render(facts, shown.format, screen)
     draw(facts, drawn.plot, drawn.report, screen)
 
@@ -273,7 +273,7 @@ def compare(
         if len(tables) > 1:
             log(screen, f"table {number} of {len(tables)}: {table.sources[0]}")
         facts = library.compare(table, split, method, where, elm, plan, engine)
-        reports.append(replace(facts, settings={**facts.settings, "threads": getattr(engine, "workers", None)}))
+        reports.append(replace(facts, threads=getattr(engine, "workers", None)))
     render.render_many(reports, shown.format, screen)
     draw(reports, drawn.plot, drawn.report, screen)
 

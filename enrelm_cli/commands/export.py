@@ -156,7 +156,7 @@ class _Graph:
         names = model.input_map.expansion.names(model.encoding.columns)
         facts = {
             "target": model.encoding.target,
-            "variant": str(model.about.get("variant", "")),
+            "variant": model.card.variant,
             "neurons": str(model.network.size),
             "encoded_inputs": json.dumps(list(names), ensure_ascii=False),
         }

@@ -11,6 +11,7 @@ import scipy
 from enrelm_cli import __version__
 from enrelm_cli.commands.steps import Opened
 from enrelm_cli.inputs.training import Training
+from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.report.reports import DataFacts, FitReport
@@ -56,11 +57,27 @@ def versions() -> dict[str, str]:
     }
 
 
-def about(report: FitReport) -> dict[str, Any]:
-    """What a model file says about itself. No clock and no timing: the same command gives the same bytes."""
-    left_out = ("inputs", "rows", "candidates", "timings", "model")
-    kept = {key: value for key, value in report.to_json().items() if key not in left_out}
-    return {**kept, "versions": versions()}
+def card_of(report: FitReport) -> ModelCard:
+    return ModelCard(
+        variant=report.variant,
+        neurons=report.neurons,
+        chosen_neurons=report.chosen_neurons,
+        train_error=report.train_error,
+        validation_error=report.validation_error,
+        linear_error=report.linear_error,
+        selection=report.selection,
+        choices=report.choices.to_json(),
+        training_rows=report.training_rows,
+        validation_rows=report.validation_rows,
+        refit=report.refit,
+        stop=report.stop,
+        facts=report.facts,
+        relevance=report.relevance,
+        data=report.data.to_json(),
+        settings=report.settings,
+        notes=(*report.data.notes, *report.notes),
+        versions=versions(),
+    )
 
 
 def network_facts(network: Network, basis: Basis, left_out: Array) -> dict[str, float]:

@@ -70,7 +70,7 @@ def fit(
     )
     view = final.data.view
     errors = order_statistics(left_out) * view.target_scale.scale
-    model = Model(opened.encoded.encoding, view.input_map, view.target_scale, network, facts.about(report), errors)
+    model = Model(opened.encoded.encoding, view.input_map, view.target_scale, network, facts.card_of(report), errors)
     return replace(report, timings=timer.report()), model
 
 

@@ -16,27 +16,27 @@ from enrelm_cli.report.reports import InfoReport
 def info(path: str) -> InfoReport:
     """What a saved model is."""
     model = load_model(path)
-    about, facts = model.about, os.stat(path)
+    card, facts = model.card, os.stat(path)
     return InfoReport(
         path=path,
-        variant=about["variant"],
+        variant=card.variant,
         neurons=model.network.size,
         target=model.encoding.target,
         inputs=model.input_map.names(model.encoding.columns),
         columns=_columns(model),
-        train_error=about["train_error"],
-        validation_error=about["validation_error"],
-        linear_error=about["linear_error"],
-        facts=about["facts"],
-        relevance=tuple((entry["input"], entry["share"]) for entry in about["relevance"]),
-        settings=about["settings"],
-        versions=about["versions"],
-        data=about["data"],
+        train_error=card.train_error,
+        validation_error=card.validation_error,
+        linear_error=card.linear_error,
+        facts=card.facts,
+        relevance=card.relevance,
+        settings=card.settings,
+        versions=card.versions,
+        data=card.data,
         # The file itself holds no date: the same command gives the same bytes.
         written=datetime.fromtimestamp(facts.st_mtime, timezone.utc).isoformat(timespec="seconds"),
         bytes=facts.st_size,
-        stop=about["stop"],
-        notes=tuple(about["notes"]),
+        stop=card.stop,
+        notes=card.notes,
     )
 
 

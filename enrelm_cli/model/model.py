@@ -15,6 +15,7 @@ from enrelm_cli.inputs.checks import must, number, numbers
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.features import HiddenLayer, KernelFeatures, block_rows
 from enrelm_cli.model.network import Network
 from enrelm_cli.types import Array
@@ -34,7 +35,7 @@ class Model:
     input_map: InputMap
     target_scale: TargetScale
     network: Network
-    about: dict[str, Any]  # variant, errors, settings, versions, data: what `info` shows
+    card: ModelCard
     left_out: Array  # (q,) sorted |error| of training rows left out, in units of the target; empty where unknown
 
     def predict(self, X: Array) -> Array:
@@ -68,7 +69,7 @@ class Model:
         count = len(self.left_out)
         if not count:
             raise UsageError(
-                f"this {self.about['variant']} model has no left-out errors to make intervals from",
+                f"this {self.card.variant} model has no left-out errors to make intervals from",
                 "fit it again with --variant kernel",
             )
         rank = int(np.ceil(level * (count + 1)))
@@ -85,7 +86,7 @@ class Model:
             "input_map": self.input_map.to_document(),
             "target_scale": self.target_scale.to_document(),
             "network": self.network.to_document(),
-            "about": self.about,
+            "about": self.card.to_document(),
             "left_out": self.left_out,
         }
 
@@ -98,7 +99,7 @@ class Model:
                 InputMap.from_document(document["input_map"]),
                 TargetScale.from_document(document["target_scale"]),
                 Network.from_document(document["network"]),
-                document["about"],
+                ModelCard.from_document(document["about"]),
                 document["left_out"],
             )
             _check(model, document)
@@ -123,7 +124,6 @@ def _check(model: Model, document: dict[str, Any]) -> None:
     # An error may be infinite: of a row that the others say nothing about, in a unit near the end of the numbers.
     numbers("left_out", np.minimum(model.left_out, _LARGEST), (len(model.left_out),), lowest=0.0)
     must(bool(np.all(model.left_out[1:] >= model.left_out[:-1])), "'left_out' is not sorted")
-    _check_about(model.about)
 
 
 def _check_width(model: Model) -> None:
@@ -155,22 +155,6 @@ def _check_network(network: Network, d: int) -> None:
         number("weight_variance", kernel.weight_variance, lowest=0.0)
     number("bias_variance", kernel.bias_variance, lowest=0.0)
     must(type(kernel.depth) is int and 1 <= kernel.depth <= MAX_DEPTH, "'depth' is out of range")
-
-
-def _check_about(about: Any) -> None:
-    """What `info` shows and `predict` quotes."""
-    must(type(about) is dict, "'about' is no dictionary")
-    must(type(about["variant"]) is str, "'variant' is no text")
-    for name in ("train_error", "validation_error", "linear_error"):
-        must(about[name] is None or type(about[name]) in (int, float), f"'{name}' is no number")
-    for name in ("settings", "versions", "data", "facts"):
-        must(type(about[name]) is dict, f"'{name}' is no dictionary")
-    must(all(type(value) in (int, float) for value in about["facts"].values()), "'facts' are no numbers")
-    must(about["stop"] is None or type(about["stop"]) is str, "'stop' is no text")
-    must(type(about["notes"]) is list and all(type(note) is str for note in about["notes"]), "'notes' are no texts")
-    must(type(about["relevance"]) is list, "'relevance' is no list")
-    for entry in about["relevance"]:
-        must(type(entry["input"]) is str and type(entry["share"]) in (int, float), "'relevance' is no list of shares")
 
 
 def order_statistics(errors: Array) -> Array:

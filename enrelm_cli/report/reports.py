@@ -114,6 +114,7 @@ class CurveReport:
     timings: dict[str, float]
     settings: Json
     notes: tuple[str, ...] = ()
+    fit_command: str | None = None  # to type next, where the caller knows how the table was named
 
     def to_json(self) -> Json:
         first = self.curves[0]
@@ -127,7 +128,10 @@ class CurveReport:
             "validation_rows": self.validation_rows,
             "timings": self.timings,
             "data": self.data.to_json(),
-            "settings": self.settings,
+            "settings": self.settings
+            if self.fit_command is None
+            else {**self.settings, "fit_command": self.fit_command},
+            "fit_command": self.fit_command,
             "notes": [*self.data.notes, *self.notes],
         }
 
@@ -161,6 +165,7 @@ class CompareReport:
     timings: dict[str, float]
     settings: Json
     notes: tuple[str, ...] = ()
+    threads: int | None = None  # that shared the work; None on a cluster
 
     def to_json(self) -> Json:
         best = self.rows[0].error
@@ -172,7 +177,8 @@ class CompareReport:
             "sizes": self.sizes,
             "timings": self.timings,
             "data": self.data.to_json(),
-            "settings": self.settings,
+            "settings": {**self.settings, "threads": self.threads},
+            "threads": self.threads,
             "notes": [*self.data.notes, *self.notes],
         }
 

@@ -335,9 +335,8 @@ def _last(value: float) -> float:
 
 def fit_command(report: CurveReport, winner: Curve) -> str:
     """The fit that the curve recommends."""
-    told = report.settings.get("fit_command")
-    if isinstance(told, str):
-        return told
+    if report.fit_command is not None:
+        return report.fit_command
     command = ["enrelm", "fit", report.data.name, "--target", report.data.target, "--variant", winner.variant]
     return words.shell([*command, "--neurons", str(winner.choices.best.neurons), "-o", "model.joblib"])
 
@@ -446,11 +445,10 @@ def _splits(report: CompareReport) -> str:
 
 
 def _clock(report: CompareReport) -> str:
-    threads = report.settings.get("threads")
     text = "Times: fit is the whole search for the size, predict is of the rows whose error is shown"
     if report.repeats > 1:
         text += "; medians over the splits"
-    return f"{text}; on {words.counted(threads, 'thread')}." if isinstance(threads, int) and threads else f"{text}."
+    return f"{text}; on {words.counted(report.threads, 'thread')}." if report.threads else f"{text}."
 
 
 def _seeds(seeds: Sequence[int]) -> str:
@@ -599,7 +597,7 @@ def _settings(settings: Json) -> str:
 
 
 def flat_settings(settings: Json, prefix: str = "") -> list[tuple[str, str]]:
-    """Nested settings as a list; what was not set is left out, and so is the command, which is shown by itself."""
+    """Nested settings as a list; what was not set is left out."""
     answer: list[tuple[str, str]] = []
     for key, value in settings.items():
         name = f"{prefix}{words.label(str(key))}"
@@ -607,7 +605,7 @@ def flat_settings(settings: Json, prefix: str = "") -> list[tuple[str, str]]:
             answer += flat_settings(value, f"{name} ")
         elif isinstance(value, (list, tuple)):
             answer += [(name, ", ".join(str(item) for item in value))] if value else []
-        elif value is not None and key not in ("fit_command", "command"):
+        elif value is not None:
             answer.append((name, {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)))
     return answer
 

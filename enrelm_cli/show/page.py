@@ -116,7 +116,7 @@ def page(report: CurveReport | CompareReport | Sequence[CompareReport], command_
         body = "".join(_compare_body(one, number) for number, one in enumerate(reports))
         if len(reports) > 1:
             body += _blocks(ranks_view(reports))
-        tables, settings = [one.data for one in reports], reports[0].settings
+        tables, settings = [one.data for one in reports], reports[0].to_json()["settings"]
     body += _appendix(tables, settings, command_line)
     return _PAGE.format(title=_text(title), css=_CSS, body=body)
 

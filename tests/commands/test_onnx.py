@@ -13,8 +13,8 @@ from enrelm_cli.commands import export
 from enrelm_cli.commands.saved import load_model
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.model.model import Model
+from enrelm_cli.settings import ReadOptions
 from enrelm_cli.table.kinds import numbers
-from enrelm_cli.table.sources import ReadOptions
 from enrelm_cli.types import Array
 from tests.cli_runner import run, succeed
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -175,12 +176,8 @@ def test_losing_to_linear_regression_is_said() -> None:
 
 
 def test_the_fit_command_of_the_caller_is_shown_as_it_is() -> None:
-    report = samples.curve_report()
-    report.settings["fit_command"] = told = "enrelm fit 'my data.csv' --target y --neurons 3"
-    try:
-        assert told in shown(report)
-    finally:
-        del report.settings["fit_command"]
+    told = "enrelm fit 'my data.csv' --target y --neurons 3"
+    assert told in shown(replace(samples.curve_report(), fit_command=told))
 
 
 def test_names_are_folded_where_they_have_joints() -> None:
