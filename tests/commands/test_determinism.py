@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -144,6 +146,19 @@ def test_what_should_not_matter_does_not(tmp_path: Path, variant: str, change: C
     spread = np.std([float(row["y"]) for row in table(rows)])
     print(f"{change.__name__}, {variant}, {rows} rows: {moved / spread:.1e} of the spread")
     assert moved <= rounding(variant, rows) * spread
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="Nehalem is a processor of the x86-64 kind")
+@pytest.mark.parametrize(
+    "variant", [pytest.param(name, marks=[pytest.mark.slow] * (name != "kernel")) for name in VARIANTS]
+)
+def test_another_processor_changes_predictions_by_rounding_only(tmp_path: Path, variant: str, fresh: Path) -> None:
+    """OpenBLAS has a kernel for each kind of processor, and each rounds its sums in its own way."""
+    data = as_it_is(tmp_path, table(150))
+    here = predictions(tmp_path, data, variant, fresh)
+    with patch.dict(os.environ, OPENBLAS_CORETYPE="Nehalem"):
+        older = predictions(tmp_path, data, variant, fresh)
+    assert np.abs(older - here).max() <= rounding(variant, 150) * np.std(here)
 
 
 @pytest.mark.parametrize(
