@@ -13,10 +13,11 @@ import numpy as np
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, Engine
+from enrelm_cli.fold.hashing import combine, hash_numbers
 from enrelm_cli.fold.resources import available_memory
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.screening import build_encoding
-from enrelm_cli.inputs.split import Split, hash_split, paper_split
+from enrelm_cli.inputs.split import Split, hash_split, mostly_repeats, paper_split, row_keys_of
 from enrelm_cli.inputs.survey import Survey, survey
 from enrelm_cli.inputs.training import Rows, cut, even_sample, piece_rows
 from enrelm_cli.settings import DataSettings, EngineSettings, SplitSettings
@@ -97,14 +98,19 @@ def _rows(dataset: Dataset, encoding: Encoding) -> Rows:
     lowest = dataset.survey.target.lowest
     if dataset.in_memory:
         chunks = list(dataset.engine.map(dataset.table.pieces, encoding.chunk, "encoding", dataset.table.rows))
-        pieces, sample = _numbered(chunks)
-        total = sum(chunk.rows for piece in pieces for chunk in piece)
-        whole = sample.rows == total
-        return Rows(pieces, sample, whole, total, columns, target, dataset.engine, True, filled, lowest)
+        table = _joined(chunks)
+        sample = even_sample(table)
+        if mostly_repeats(sample.key, table.rows):
+            table = replace(table, key=row_keys_of(table.key, table.y))
+            sample = even_sample(table)
+        pieces, whole = cut(table, piece_rows(table.rows)), sample.rows == table.rows
+        return Rows(pieces, sample, whole, table.rows, columns, target, dataset.engine, True, filled, lowest)
     known = _surveyed_again(dataset, encoding) if encoding.left_out else dataset.survey
     sample = encoding.chunk(known.sample)
-    on_disk = [EncodedPiece(piece, encoding) for piece in dataset.table.pieces]
     total = known.rows - (known.incomplete if encoding.missing == "drop" else 0)
+    by_target = mostly_repeats(sample.key, total)
+    on_disk = [EncodedPiece(piece, encoding, by_target) for piece in dataset.table.pieces]
+    sample = even_sample(with_target(sample)) if by_target else sample
     whole = known.sample_is_whole
     return Rows(on_disk, sample, whole, total, columns, target, dataset.engine, False, filled, lowest)
 
@@ -115,15 +121,10 @@ def _surveyed_again(dataset: Dataset, encoding: Encoding) -> Survey:
     return survey(dataset.table, roles, dataset.engine)
 
 
-def _numbered(chunks: Sequence[Chunk]) -> tuple[list[list[Chunk]], Chunk]:
-    """Chunks in pieces of a good size, their rows numbered without gaps, and the even sample of them all."""
-    whole = Chunk(
-        np.concatenate([chunk.X for chunk in chunks]),
-        np.concatenate([chunk.y for chunk in chunks]),
-        np.concatenate([chunk.key for chunk in chunks]),
-        0,
-    )
-    return cut(whole, piece_rows(whole.rows)), even_sample(whole)
+def _joined(chunks: Sequence[Chunk]) -> Chunk:
+    """One chunk, its rows numbered without gaps."""
+    X, y, key = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y", "key"))
+    return Chunk(X, y, key, 0)
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,14 @@ class EncodedPiece:
 
     piece: Piece
     encoding: Encoding
+    by_target: bool  # a row's key counts its target: see `split.mostly_repeats`
 
     def __iter__(self) -> Iterator[Chunk]:
         for batch in self.piece:
-            yield self.encoding.chunk(batch)
+            chunk = self.encoding.chunk(batch)
+            yield with_target(chunk) if self.by_target else chunk
+
+
+def with_target(chunk: Chunk) -> Chunk:
+    """Keys of inputs and target: a stream cannot count the copies of a row."""
+    return replace(chunk, key=combine([chunk.key, hash_numbers(chunk.y)]))

@@ -2,8 +2,11 @@
 
 `hash`: a row's side follows from a seeded hash of its inputs. It does not depend on the order of the rows or on how a
 file is cut, rows with equal inputs fall on one side (no leak through twins), and a stream or a cluster needs no
-permutation. `shuffle`: the paper's permutation, numpy.random.RandomState(seed).permutation(T), whose first ceil(T/4)
-rows are held out.
+permutation. Where nearly every row repeats the inputs of another, its key also counts its target and its copies: rows
+are then split one by one, because no level may be held out that every other row has to know.
+
+`shuffle`: the paper's permutation, numpy.random.RandomState(seed).permutation(T), whose first ceil(T/4) rows are held
+out.
 """
 
 from __future__ import annotations
@@ -17,14 +20,16 @@ from numpy.typing import NDArray
 
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Chunk, Sums
-from enrelm_cli.fold.hashing import rehash
-from enrelm_cli.types import Keys
+from enrelm_cli.fold.hashing import combine, hash_numbers, rehash
+from enrelm_cli.types import Array, Keys
 
 _SPAN = 2**64
 # Different salts make the choice of test rows and of validation rows independent of each other.
 _TEST_SALT = 0x7E57
 # So many distinct inputs leave every side its share without looking.
 _MANY_KEYS = 2000
+# Where a fresh row has new inputs with no more than this probability, rows are split one by one.
+_NEW = 0.1
 
 
 class Side(IntEnum):
@@ -126,6 +131,33 @@ def hash_split(key: Keys, whole: bool, seed: int, validation_size: float, test_s
     if test_below:
         key = key[~_below(rehash(key, seed ^ _TEST_SALT), test_below)]
     return HashSplit(seed, _bound(rehash(key, seed), validation_size), test_below)
+
+
+def mostly_repeats(key: Keys, rows: int) -> bool:
+    """A fresh row most likely repeats inputs that are known: it is judged by rows that do, not by inputs held out.
+
+    Good and Turing: the chance of a new input is the share of inputs seen once. `key` (s,) of the even sample, which
+    has every input of a table with fewer inputs than it has rows.
+    """
+    _, counts = np.unique(key, return_counts=True)
+    if len(key) == rows:
+        return int(np.count_nonzero(counts == 1)) <= _NEW * rows
+    return len(counts) < len(key) and len(counts) <= _NEW * rows
+
+
+def row_keys_of(key: Keys, y: Array) -> Keys:
+    """A key for each row: of its inputs, its target, and how many rows like it come before it.
+
+    Rows that are alike in everything may change places: which of them has which key makes no difference.
+    """
+    whole = combine([key, hash_numbers(y)])
+    order = np.argsort(whole, kind="stable")
+    ascending = whole[order]
+    begins = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
+    copy = np.arange(len(whole)) - np.repeat(begins, np.diff(np.append(begins, len(whole))))
+    numbered = np.empty(len(whole))
+    numbered[order] = copy
+    return combine([whole, hash_numbers(numbered)])
 
 
 def _below(hashed: Keys, bound: int) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ import pytest
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.fold.hashing import hash_numbers
-from enrelm_cli.inputs.split import Side, TrainOnValidation, hash_split, paper_split
+from enrelm_cli.inputs.split import Side, TrainOnValidation, hash_split, mostly_repeats, paper_split, row_keys_of
 from enrelm_cli.types import Keys
 from tests import paper
 
@@ -96,3 +96,20 @@ def test_the_refit_inside_a_comparison_trains_on_validation_rows_and_never_on_te
 def test_a_size_outside_zero_and_one_is_refused() -> None:
     with pytest.raises(UsageError, match="between 0 and 1"):
         hash_split(keys(20), True, 1, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("distinct", "rows", "repeats"), [(5, 400, True), (12, 60, True), (2, 8, True), (350, 400, False)]
+)
+def test_inputs_that_mostly_repeat_are_told_from_those_that_do_not(distinct: int, rows: int, repeats: bool) -> None:
+    place = np.arange(rows) % distinct
+    assert mostly_repeats(keys(distinct)[place], rows) is repeats
+
+
+def test_rows_of_one_input_get_a_key_each_whatever_their_order() -> None:
+    rng = np.random.default_rng(0)
+    key, y = keys(3)[rng.integers(0, 3, 200)], rng.integers(0, 2, 200).astype(float)
+    found = row_keys_of(key, y)
+    assert len(np.unique(found)) == 200
+    order = rng.permutation(200)
+    np.testing.assert_array_equal(np.sort(row_keys_of(key[order], y[order])), np.sort(found))
