@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
+import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -17,18 +20,113 @@ from enrelm_cli.errors import UsageError
 # Errors of a disk without room.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL_HINT = "free some space, or write to another disk with -o"
+_LONGEST_NAME = 255  # bytes, of the usual file systems
 _HINT = "give the name of a file, in a folder that exists and that you may write to"
+
+
+# What an output holds, and how the names of such files end.
+_ENDINGS = {
+    "a model": (".joblib",),
+    "predictions": (".csv", ".tsv"),
+    "a table": (".csv",),
+    "a page": (".html", ".htm"),
+    "a figure": (".png", ".svg", ".pdf"),
+    "JSON": (".json",),
+    "ONNX": (".onnx",),
+}
+_OTHER_ENDINGS = (".parquet", ".pq", ".gz", ".zip", ".xlsx")
+_DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file that a command is asked to write."""
+
+    option: str
+    path: str
+    holds: str  # a key of _ENDINGS
+
+
+def check_outputs(inputs: Sequence[str], outputs: Sequence[Output]) -> None:
+    """Refuses, before anything is read, what would overwrite an input, or what could not be written at the end."""
+    read = {_identity(path, 0): path for spec in inputs for path in expanded(spec)}
+    read.pop(None, None)
+    written: dict[object, Output] = {}
+    for output in (*outputs, Output("stdout", "-", "predictions")):
+        identity = _identity(output.path, 1)
+        if identity is not None and identity in read:
+            raise UsageError(
+                f"{_typed(output)} is also an input, {read[identity]}: nothing was read or written",
+                "give the output a name of its own",
+            )
+        if identity is not None and output.option != "stdout":
+            if identity in written:
+                raise UsageError(
+                    f"{_typed(output)} and {_typed(written[identity])} are the same file", "give each its own name"
+                )
+            written[identity] = output
+            _check_ending(output)
+        check_writable(output.path)
+
+
+def _typed(output: Output) -> str:
+    return "stdout" if output.path == "-" else f"{output.option} {output.path}"
+
+
+def _check_ending(output: Output) -> None:
+    own = _ENDINGS[output.holds]
+    others = {ending for endings in (*_ENDINGS.values(), _OTHER_ENDINGS) for ending in endings} - {*own}
+    stem, ending = os.path.splitext(output.path)
+    if ending.lower() in others:
+        raise UsageError(
+            f"{_typed(output)} would hold {output.holds}, which {ending} files do not", f"try {stem}{own[0]}"
+        )
+
+
+def expanded(spec: str) -> list[str]:
+    """The files that a path or a glob names, sorted."""
+    if spec == "-" or os.path.exists(spec) or not glob.has_magic(spec):
+        return [spec]
+    return sorted(path for path in glob.glob(spec, recursive=True) if not os.path.isdir(path))
+
+
+def _identity(path: str, stream: int) -> object:
+    """The same for two names of one file, links or not; None for a device or a pipe. '-' is the stream."""
+    number = stream if path == "-" else _descriptor(path)
+    try:
+        found = os.stat(path) if number is None else os.fstat(number)
+    except OSError:
+        return os.path.realpath(path) if number is None else None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def _descriptor(path: str) -> int | None:
+    """The stream that a path such as /dev/stdout stands for."""
+    found = re.fullmatch(r"/(?:dev|proc/self)/fd/([0-9]{1,9})", path)
+    return int(found[1]) if found else _DESCRIPTORS.get(path)
+
+
+def is_stdout(path: str) -> bool:
+    return path == "-" or _descriptor(path) == 1
 
 
 def check_writable(path: str) -> None:
     """Refuses a name under which nothing could be written: no folder, no permission, or a folder itself."""
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
+    if path == "-" or _descriptor(path) is not None:
+        return
+    try:
+        target = Path(os.path.realpath(path))
+        is_folder, is_other = target.is_dir(), target.exists() and not target.is_file()
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    if is_folder:
         raise UsageError(f"cannot write {path}: it is a folder", _HINT)
     if not target.parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no folder {target.parent}", "create it first")
-    if not os.access(target if target.exists() and not target.is_file() else target.parent, os.W_OK):
+    if not os.access(target if is_other else target.parent, os.W_OK):
         raise UsageError(f"cannot write {path}: permission denied", _HINT)
+    if len(os.fsencode(target.name)) > _LONGEST_NAME:
+        raise UsageError(f"cannot write {path}: a name has at most {_LONGEST_NAME} bytes", _HINT)
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -44,11 +142,17 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     A reader that goes away (`| head`) ends the block without an error.
     """
     path = os.fspath(path)
-    if path == "-":
+    if is_stdout(path):
+        # Also as /dev/stdout: a file behind it is the shell's, which may append to it.
         with _quiet_pipe(sys.stdout.buffer):
             writer = _Writer(sys.stdout.buffer, "stdout")
             yield writer  # type: ignore[misc]
             writer.flush()
+        return
+    number = _descriptor(path)
+    if number is not None:
+        with _open_descriptor(number, path) as given, _quiet_pipe(given):
+            yield given
         return
     target = os.path.realpath(path)
     mode = _mode(path, target)
@@ -57,7 +161,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield device
         return
     folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.enrelm-{secrets.token_hex(4)}.tmp")
+    temporary = os.path.join(folder, f".{_shortened(name)}.enrelm-{secrets.token_hex(4)}.tmp")
     stream: BinaryIO | None = None
     try:
         try:
@@ -78,6 +182,20 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.remove(temporary)
         raise
     _sync_folder(folder)
+
+
+def _shortened(name: str) -> str:
+    """The beginning of a name, short enough for what a temporary name adds to it."""
+    while len(os.fsencode(name)) > _LONGEST_NAME - 30:
+        name = name[:-1]
+    return name
+
+
+def _open_descriptor(number: int, path: str) -> BinaryIO:
+    try:
+        return open(os.dup(number), "wb")
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
 class _Writer:

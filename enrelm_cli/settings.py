@@ -101,12 +101,17 @@ class ReadOptions(Settings):
             _check_encoding(self.encoding)
 
 
+# Python's own, for host names and literals.
+_NOT_OF_TABLES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape")
+
+
 def _check_encoding(name: str) -> None:
     hint = "for example utf-8, latin-1, cp1252 or utf-16"
     try:
         codec = codecs.lookup(name)
         # rot13 and base64 are codecs, too, but not of text.
-        readable = codec._is_text_encoding and "a,b\n".encode(name).decode(name) == "a,b\n"
+        known = codec._is_text_encoding and codec.name not in _NOT_OF_TABLES
+        readable = known and "a,b\n".encode(name).decode(name) == "a,b\n"
     except (LookupError, ValueError):
         raise UsageError(f"--encoding {name!r}: no such encoding", hint) from None
     _check(readable, f"--encoding {name}: not an encoding of tables", hint)

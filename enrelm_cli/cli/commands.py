@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from enrelm_cli.cli.options import CommandLine
-from enrelm_cli.cli.outputs import check_outputs, draw, engine_of
+from enrelm_cli.cli.outputs import check_drawn, draw, engine_of
 from enrelm_cli.cli.program import command
 from enrelm_cli.errors import GateError, UsageError
 from enrelm_cli.fields import (
@@ -28,6 +28,7 @@ from enrelm_cli.fields import (
     texts,
     whole,
 )
+from enrelm_cli.files import Output, check_outputs, is_stdout
 from enrelm_cli.settings import (
     DataSettings,
     ElmSettings,
@@ -97,7 +98,7 @@ def fit(
     # a table with text, dates and missing cells; few neurons
     enrelm fit sample_data/houses.csv -t price --drop house_id --select smallest
     """
-    check_outputs(options.output)
+    check_outputs(data.sources, [Output("-o", options.output, "a model")] if options.output is not None else [])
     from enrelm_cli.commands import fit as library
     from enrelm_cli.commands.saved import save
     from enrelm_cli.show import render
@@ -108,7 +109,8 @@ def fit(
         report = save(report, model, options.output)
     if not passed:
         report = replace(report, not_saved="not saved: the validation error is above --fail-above")
-    render.render(report, shown.format, screen.on_stderr() if options.output == "-" else screen)
+    on_stdout = options.output is not None and is_stdout(options.output)
+    render.render(report, shown.format, screen.on_stderr() if on_stdout else screen)
     if not passed:
         raise GateError(
             f"not saved: validation error {report.validation_error:.4f} is above --fail-above {options.fail_above:g}",
@@ -147,7 +149,10 @@ def predict(
     # every column of the input and then the prediction, into a file
     enrelm predict model.joblib sample_data/friedman_new.csv --append -o out.csv
     """
-    check_outputs(options.output, options.report)
+    outputs = [Output("-o", options.output, "predictions")]
+    if options.report is not None:
+        outputs.append(Output("--report", options.report, "JSON"))
+    check_outputs([model.path, *options.sources], outputs)
     from enrelm_cli.commands import predict as library
     from enrelm_cli.report import words
     from enrelm_cli.show import render
@@ -162,7 +167,7 @@ def predict(
         warn(screen, line)
     if facts.errors is not None:
         render.errors(screen, facts)
-    elif options.output != "-":
+    elif not is_stdout(options.output):
         note(screen, f"wrote {options.output}, {words.counted(facts.rows, 'row')}")
 
 
@@ -195,7 +200,7 @@ def curve(
     # the paper's incremental variant beside random ELMs
     enrelm curve sample_data/network.csv -t y --variant incremental --with-elm
     """
-    check_outputs(drawn.report, plot=drawn.plot)
+    check_drawn(data.sources, drawn.plot, drawn.report)
     from enrelm_cli.commands import curve as library
     from enrelm_cli.show import render
 
@@ -260,7 +265,7 @@ def compare(
     # a table for each file, and their ranks
     enrelm compare sample_data/linear.csv sample_data/network.csv -t y --repeats 2
     """
-    check_outputs(drawn.report, plot=drawn.plot)
+    check_drawn(data.sources, drawn.plot, drawn.report)
     from enrelm_cli.commands import compare as library
     from enrelm_cli.show import render
 
@@ -327,14 +332,14 @@ def export(model: ModelFile, options: ExportOptions, screen: Screen) -> None:
     # encoded numbers instead, for runtimes that have no strings
     enrelm export model.joblib --encoded -o encoded.onnx  # needs onnx
     """
-    check_outputs(options.output)
+    check_outputs([model.path], [Output("-o", options.output, "ONNX")])
     from enrelm_cli.commands import export as library
     from enrelm_cli.commands.saved import load_model
     from enrelm_cli.files import write_whole
 
     exported = library.export(load_model(model.path), options.dtype, options.encoded)
     write_whole(options.output, exported.content)
-    if options.output != "-":
+    if not is_stdout(options.output):
         names = ", ".join(f"{port.name} ({port.type})" for port in exported.inputs)
         note(screen, f"wrote {options.output}: {names} -> {exported.output} ({options.dtype})")
 
@@ -361,7 +366,7 @@ def sample(options: SampleOptions, screen: Screen) -> None:
     # a shallow network, with as many rows as you like
     enrelm sample 10 --rows 100000 -o network.csv
     """
-    check_outputs(options.output)
+    check_outputs([], [Output("-o", options.output, "a table")])
     from enrelm_cli.commands import synthetic
     from enrelm_cli.files import atomic_writer
 

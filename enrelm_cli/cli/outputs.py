@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from enrelm_cli.cli.guard import raise_received_signal
+from enrelm_cli.files import Output, check_outputs
 from enrelm_cli.settings import EngineSettings
 from enrelm_cli.show.screen import ProgressBar, Screen, note
 
@@ -38,13 +39,10 @@ def engine_of(where: EngineSettings, screen: Screen) -> Engine:
     return LocalEngine(where.threads, progress)
 
 
-def check_outputs(*files: str | None, plot: str | None = None) -> None:
-    """A file that cannot be written is worth knowing before an hour of fitting."""
-    from enrelm_cli.files import check_writable
-
-    for path in (*files, plot):
-        if path is not None and path != "-":
-            check_writable(path)
+def check_drawn(inputs: Sequence[str], plot: str | None, page: str | None) -> None:
+    """Figure and page, before an hour of fitting."""
+    wanted = (("--plot", plot, "a figure"), ("--report", page, "a page"))
+    check_outputs(inputs, [Output(option, path, holds) for option, path, holds in wanted if path is not None])
     if plot is not None:
         from enrelm_cli.show import plots
 

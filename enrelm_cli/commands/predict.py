@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 
 import numpy as np
 
@@ -105,11 +106,25 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     known = 0 if sums is None else int(sums["known"])
     errors = None if sums is None or not known else _errors(sums, model.target_scale.scale)
     coverage = float(sums["inside"]) / known if sums is not None and known and half_width is not None else None
-    return PredictReport(rows, errors, wanted.interval, coverage, unseen.notes(), timer.report())
+    return PredictReport(rows, errors, wanted.interval, coverage, (*_renamed(layout), *unseen.notes()), timer.report())
 
 
 def _layout(wanted: Wanted, opened: PredictInput) -> Layout:
-    return opened.layout if wanted.interval is None else replace(opened.layout, names=("prediction", "lower", "upper"))
+    names = ("prediction",) if wanted.interval is None else ("prediction", "lower", "upper")
+    taken = opened.sources[0].names if wanted.append else wanted.ids
+    return replace(opened.layout, names=tuple(_free_name(name, taken) for name in names))
+
+
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    """The name, or prediction_2, prediction_3 ... where the table has such a column already."""
+    return next(one for one in chain([name], (f"{name}_{i}" for i in count(2))) if one not in taken)
+
+
+def _renamed(layout: Layout) -> tuple[str, ...]:
+    """A note where the columns are not called as usual."""
+    usual = ("prediction", "lower", "upper")
+    pairs = [(name, other) for name, other in zip(usual, layout.names, strict=False) if name != other]
+    return tuple(f"the table has a column {name!r}: ours is called {other!r}" for name, other in pairs)
 
 
 def _errors(sums: Sums, scale: float) -> Errors:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -19,6 +20,7 @@ from enrelm_cli.fold.folds import Chunk, SentOnce
 from enrelm_cli.fold.hashing import hash_numbers
 from enrelm_cli.inputs.checks import must, number, truth
 from enrelm_cli.inputs.survey import coded, hash_codes, row_keys
+from enrelm_cli.table.cells import number_text
 from enrelm_cli.table.options import ReadAs
 from enrelm_cli.table.table import Batch, Kind, numbers
 from enrelm_cli.types import Array, Keys
@@ -39,6 +41,7 @@ class Column:
     lowest: float  # smallest value at fit (microseconds since 1970 for dates); 0 for levels
     holes: bool  # cells were missing at fit
     categorical: bool = False  # the user said that it has levels
+    highest: float = 0.0  # largest value at fit; 0 for levels
 
     @property
     def is_date(self) -> bool:
@@ -66,6 +69,7 @@ class Column:
             "kind": self.kind.value,
             "levels": levels,
             "lowest": self.lowest,
+            "highest": self.highest,
             "holes": self.holes,
             "categorical": self.categorical,
         }
@@ -78,6 +82,7 @@ class Column:
             kind=Kind(document["kind"]),
             levels=None if levels is None else tuple(str(level) for level in levels),
             lowest=float(document["lowest"]),
+            highest=float(document["highest"]),
             holes=bool(document["holes"]),
             categorical=bool(document["categorical"]),
         )
@@ -93,19 +98,54 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class Far:
+    """Cells more than the range of the fitted values away from them: a prediction there is a guess."""
+
+    column: Column
+    count: int
+    worst: float  # the farthest from the middle
+
+    def merge(self, other: Far) -> Far:
+        middle = self.column.lowest / 2 + self.column.highest / 2
+        worst = max(self.worst, other.worst, key=lambda value: (abs(value - middle), value))
+        return Far(self.column, self.count + other.count, worst)
+
+    def note(self, name: str) -> str:
+        low, high, worst = (self._shown(value) for value in (self.column.lowest, self.column.highest, self.worst))
+        cells = "1 cell is" if self.count == 1 else f"{self.count:,} cells are"
+        return f"column {name!r}: {cells} far from all at fit ({low} to {high}), the farthest {worst}"
+
+    def _shown(self, value: float) -> str:
+        return moment_text(value) if self.column.is_date else number_text(value)
+
+
+def moment_text(microseconds: float) -> str:
+    """A date as people write it; the time of day where there is one."""
+    try:
+        moment = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return f"{microseconds:g} microseconds from 1970"
+    return moment.isoformat(sep=" ").removesuffix(" 00:00:00")
+
+
+@dataclass(frozen=True)
 class Unseen:
     """What was out of the ordinary in rows to predict."""
 
     levels: Mapping[str, int] = field(default_factory=dict)  # column -> cells with a level unseen at fit
     examples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # column -> some of those levels
     missing: Mapping[str, int] = field(default_factory=dict)  # column -> missing cells
+    far: Mapping[str, Far] = field(default_factory=dict)  # column -> cells far from all that was fitted
 
     def merge(self, other: Unseen) -> Unseen:
         examples = {
             name: tuple(dict.fromkeys(self.examples.get(name, ()) + other.examples.get(name, ())))[:3]
             for name in {**self.examples, **other.examples}
         }
-        return Unseen(_added(self.levels, other.levels), examples, _added(self.missing, other.missing))
+        far = {**self.far, **other.far}
+        for name in {*self.far} & {*other.far}:
+            far[name] = self.far[name].merge(other.far[name])
+        return Unseen(_added(self.levels, other.levels), examples, _added(self.missing, other.missing), far)
 
     def notes(self) -> tuple[str, ...]:
         """A line for each column, for the user."""
@@ -115,7 +155,7 @@ class Unseen:
             for name, count in sorted(self.levels.items())
         ]
         filled = [f"column {name!r}: {cells_missing(count)}" for name, count in sorted(self.missing.items())]
-        return tuple(unseen + filled)
+        return tuple(unseen + filled + [far.note(name) for name, far in sorted(self.far.items())])
 
 
 def _added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
@@ -195,6 +235,7 @@ class Encoding(SentOnce):
             truth("holes", raw["holes"])
             truth("categorical", raw["categorical"])
             number("lowest", raw["lowest"])
+            number("highest", raw["highest"])
             column.check()
 
 
@@ -212,8 +253,21 @@ def _encode_number(array: Any, column: Column, out: Array, hashes: list[Keys] | 
     out[:] = values
     if hashes is not None:
         hashes.append(hash_numbers(values))
+        return None
     missing = int(np.count_nonzero(np.isnan(values)))
-    return Unseen(missing={column.name: missing}) if missing else None
+    far = _far(values, column)
+    if not missing and far is None:
+        return None
+    return Unseen(missing={column.name: missing} if missing else {}, far={column.name: far} if far else {})
+
+
+def _far(values: Array, column: Column) -> Far | None:
+    low, high = column.lowest, column.highest
+    beyond = values[(values < 2 * low - high) | (values > 2 * high - low)] if low < high else values[:0]
+    if not len(beyond):
+        return None
+    middle = low / 2 + high / 2
+    return Far(column, len(beyond), float(max(beyond.min(), beyond.max(), key=lambda value: abs(value - middle))))
 
 
 def _encode_levels(array: Any, column: Column, out: Array, hashes: list[Keys] | None) -> Unseen | None:

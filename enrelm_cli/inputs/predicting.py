@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ from enrelm_cli.table.table import (
 
 @dataclass(frozen=True)
 class _Check:
-    """Refuses a batch with an unseen level (--strict), or with a missing cell where the model was told to."""
+    """Refuses infinite numbers, an unseen level (--strict), and a missing cell where the model was told to."""
 
     encoding: Encoding
     strict: bool
@@ -42,21 +42,30 @@ class _Check:
     def __call__(self, columns: Any, source: Source, place: Block | int) -> None:
         for column in self.encoding.columns:
             array = columns.column(column.name)
+            if column.levels is None and column.kind is Kind.NUMBER and np.isinf(numbers(array)).any():
+                found = self._find(source, place, array, column, cells.is_infinite)
+                raise cells.infinite_error(source.label, column.name, found)
             if self.strict and column.levels is not None:
                 codes, levels = coded(array, column.kind)
                 known = {*column.levels, None}
                 if any(levels[i] not in known for i in np.unique(codes[codes >= 0]).tolist()):
-                    raise self._unseen(column, source.label, self._find(source, place, array, column, missing=False))
+                    raise self._unseen(
+                        column, source.label, self._find(source, place, array, column, _UnseenLevel(column))
+                    )
             if self.encoding.missing == "error" and _any_missing(array):
-                raise self._missing(column, source.label, self._find(source, place, array, column, missing=True))
+                raise self._missing(column, source.label, self._find(source, place, array, column, None))
 
-    def _find(self, source: Source, place: Block | int, array: Any, column: Column, missing: bool) -> cells.Found:
-        test, nulls = _UnseenLevel(column), self.options.nulls_of(column.kind)
+    def _find(
+        self, source: Source, place: Block | int, array: Any, column: Column, test: Callable[[str], bool] | None
+    ) -> cells.Found:
+        """The cells that pass the test; without one those that are missing."""
+        nulls = self.options.nulls_of(column.kind)
+        passes, missing = test or cells.never, test is None
         if isinstance(source, CsvSource):
             assert isinstance(place, Block)
-            return cells.where_in_file(source, place, column.name, test, nulls, missing)
+            return cells.where_in_file(source, place, column.name, passes, nulls, missing)
         assert isinstance(place, int)
-        return cells.where_in_array(array, test, nulls, place, source.label, missing)
+        return cells.where_in_array(array, passes, nulls, place, source.label, missing)
 
     def _unseen(self, column: Column, label: str, found: cells.Found) -> DataError:
         assert column.levels is not None
@@ -95,7 +104,7 @@ class PredictInput:
     ids: tuple[str, ...]
     target: str | None  # read along where it is there
     raw: bool
-    check: _Check | None
+    check: _Check
     label: str
     levels: tuple[str, ...]  # columns of texts that were something else at fit
     layout: Layout  # of the lines that the predictions go into
@@ -135,7 +144,7 @@ def open_for_predict(
         ids=tuple(keep),
         target=encoding.target if with_target else None,
         raw=raw,
-        check=_Check(encoding, strict, options) if strict or encoding.missing == "error" else None,
+        check=_Check(encoding, strict, options),
         label=joint_label(opened),
         levels=tuple(column.name for column in encoding.columns if column.kind is not column.read_as),
         layout=_layout(opened[0], options, tuple(keep), raw),

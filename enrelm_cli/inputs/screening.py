@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 
 from enrelm_cli.errors import DataError
-from enrelm_cli.inputs.encoding import Column, Encoding, LeftOut, Missing, cells_missing, missing_way
+from enrelm_cli.inputs.encoding import Column, Encoding, LeftOut, Missing, cells_missing, missing_way, moment_text
 from enrelm_cli.inputs.survey import MOST_LEVELS, ColumnFacts, InputColumn, Survey
 from enrelm_cli.table import cells
 from enrelm_cli.table.table import Roles, find_cells, listed
@@ -40,8 +38,8 @@ def build_encoding(survey: Survey, roles: Roles, missing: str) -> Encoding:
 
 def _column(column: InputColumn, facts: ColumnFacts) -> Column:
     levels = tuple(sorted(facts.levels or ())) if column.has_levels else None
-    lowest = 0.0 if column.has_levels else facts.lowest
-    return Column(column.name, column.kind, levels, lowest, facts.missing > 0, column.categorical)
+    lowest, highest = (0.0, 0.0) if column.has_levels else (facts.lowest, facts.highest)
+    return Column(column.name, column.kind, levels, lowest, facts.missing > 0, column.categorical, highest)
 
 
 def _left_out(survey: Survey, column: InputColumn, facts: ColumnFacts) -> str | None:
@@ -88,22 +86,8 @@ def _check_infinite(survey: Survey) -> None:
 
 
 def _infinite(survey: Survey, name: str) -> DataError:
-    found = find_cells(survey.table, name, lambda _: _is_infinite)
-    if found.count == 1:
-        place, value = found.first[0]
-        problem = f"{place}: {value!r} in column {name!r} is infinite"
-    else:
-        label = survey.table.label
-        problem = f"{label}: {found.count:,} cells of column {name!r} are infinite\n{found.lines(label)}"
-    tokens = " ".join(f"--null={value.strip()}" for value in dict.fromkeys(value for _, value in found.first))
-    return DataError(problem, f"correct the file, or type {tokens} if that means a missing value")
-
-
-def _is_infinite(text: str) -> bool:
-    try:
-        return math.isinf(float(text.replace(",", ".")))
-    except ValueError:
-        return False
+    found = find_cells(survey.table, name, lambda _: cells.is_infinite)
+    return cells.infinite_error(survey.table.label, name, found)
 
 
 def _check_missing(survey: Survey) -> None:
@@ -111,16 +95,12 @@ def _check_missing(survey: Survey) -> None:
     if not counts:
         return
     name = next(iter(counts))
-    found = find_cells(survey.table, name, lambda _: _never, missing=True)
+    found = find_cells(survey.table, name, lambda _: cells.never, missing=True)
     columns = ", ".join(f"{name!r} {count:,}" for name, count in counts.items())
     raise DataError(
         f"{survey.table.label}: missing cells in {columns} (--missing error)\n{found.lines(survey.table.label)}",
         "--missing fill fills them, --missing drop leaves their rows out",
     )
-
-
-def _never(text: str) -> bool:
-    return False
 
 
 def _notes(survey: Survey, columns: Sequence[Column], left_out: Sequence[LeftOut], missing: Missing) -> tuple[str, ...]:
@@ -139,14 +119,9 @@ def _notes(survey: Survey, columns: Sequence[Column], left_out: Sequence[LeftOut
         )
     for spec in columns:
         if spec.is_date and spec.levels is None:
-            notes.append(f"{spec.name}: dates are days since {_date(spec.lowest)}")
+            notes.append(f"{spec.name}: dates are days since {moment_text(spec.lowest)}")
     return tuple(notes)
 
 
 def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
-
-
-def _date(microseconds: float) -> str:
-    moment = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)
-    return moment.isoformat(sep=" ").removesuffix(" 00:00:00")

@@ -61,8 +61,8 @@ def rows_of_arrays(X: Array, y: Array, engine: Engine | None = None, names: tupl
 
 def _column_of(name: str, values: Array) -> Column:
     missing = np.isnan(values)
-    lowest = float(values[~missing].min()) if not missing.all() else 0.0
-    return Column(name, Kind.NUMBER, None, lowest, bool(missing.any()))
+    present = values[~missing] if not missing.all() else np.zeros(1)
+    return Column(name, Kind.NUMBER, None, float(present.min()), bool(missing.any()), highest=float(present.max()))
 
 
 def piece_rows(rows: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -45,15 +47,57 @@ def number_text(value: float) -> str:
 
 
 def texts(array: Any) -> Any:
-    """A column of any plain type as texts, numbers without a superfluous '.0'."""
+    """A column of any type as texts: numbers without a superfluous '.0', lists and the like as JSON."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         array, kind = array.dictionary_decode(), kind.value_type
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_floating(kind):
         distinct = array.cast(pa.float64()).dictionary_encode()
         levels = [None if value is None else number_text(value) for value in distinct.dictionary.to_pylist()]
-        array = pa.array(levels, type=pa.string()).take(distinct.indices)
-    return array.cast(pa.string())
+        return pa.array(levels, type=pa.string()).take(distinct.indices)
+    if pa.types.is_nested(kind):
+        return pa.array([None if cell is None else _json(cell) for cell in array.to_pylist()], pa.string())
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid:
+        if pa.types.is_timestamp(kind):  # in a time zone that is not known here
+            return array.cast(pa.timestamp(kind.unit, "UTC")).cast(pa.string())
+        return pa.array([None if cell is None else _decoded(cell) for cell in array.to_pylist()], pa.string())
+
+
+def _json(cell: Any) -> str:
+    return json.dumps(cell, default=lambda part: _decoded(part) if isinstance(part, bytes) else str(part))
+
+
+def _decoded(cell: bytes) -> str:
+    """The text that bytes are, or their digits where they are none."""
+    try:
+        return cell.decode("utf-8")
+    except UnicodeDecodeError:
+        return f"0x{cell.hex()}"
+
+
+def never(text: str) -> bool:
+    """A test that no cell passes."""
+    return False
+
+
+def is_infinite(text: str) -> bool:
+    try:
+        return math.isinf(float(text.replace(",", ".")))
+    except ValueError:
+        return False
+
+
+def infinite_error(label: str, name: str, found: Found) -> DataError:
+    """The error for numbers that no computer has: inf, 1e400."""
+    if found.count == 1:
+        place, value = found.first[0]
+        problem = f"{place}: {value!r} in column {name!r} is infinite"
+    else:
+        problem = f"{label}: {found.count:,} cells of column {name!r} are infinite\n{found.lines(label)}"
+    tokens = " ".join(f"--null={value.strip()}" for value in dict.fromkeys(value for _, value in found.first))
+    return DataError(problem, f"correct the file, or type {tokens} if that means a missing value")
 
 
 # ------------------------------------------------------------------------------------------------ CSV
@@ -77,7 +121,7 @@ def where_in_block(
     hits = _passing(column, test, nulls, missing)
     if not len(hits):
         return Found()
-    rows = records(block.data, source.delimiter)
+    rows = records(block.data, source.delimiter, source.one_column)
     first = [(place(source, block, int(rows.start[i])), column[int(i)].as_py()) for i in hits[:_SHOWN]]
     return Found(len(hits), tuple(first))
 
@@ -104,22 +148,29 @@ def all_blocks(source: CsvSource, block: Block) -> Iterable[Block]:
 
 def _as_text(source: CsvSource, block: Block, name: str) -> Any:
     """One column of a block as dictionary-encoded texts."""
-    table = pa_csv.read_csv(
+    try:
+        table = _text_table(source, block, name)
+    except pa.ArrowInvalid as error:
+        raise not_utf8_error(source, block) from error
+    column = table.column(0).combine_chunks()
+    return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+
+
+def _text_table(source: CsvSource, block: Block, name: str) -> Any:
+    return pa_csv.read_csv(
         pa.BufferReader(pa.py_buffer(block.data)),
         read_options=pa_csv.ReadOptions(
             use_threads=False, block_size=len(block.data) + 1, column_names=list(source.names)
         ),
-        parse_options=pa_csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True),
+        parse_options=pa_csv.ParseOptions(
+            delimiter=source.delimiter, newlines_in_values=True, ignore_empty_lines=not source.one_column
+        ),
         convert_options=pa_csv.ConvertOptions(
             include_columns=[name],
             column_types={name: pa.dictionary(pa.int32(), pa.string())},
             strings_can_be_null=False,
-            # Bytes that are not UTF-8 may well be the fault that is being looked for.
-            check_utf8=False,
         ),
     )
-    column = table.column(0).combine_chunks()
-    return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
 
 
 def _passing(column: Any, test: Callable[[str], bool], nulls: tuple[str, ...], missing: bool) -> Any:
@@ -152,7 +203,7 @@ def ragged_error(source: CsvSource, block: Block) -> DataError | None:
 
 
 def _ragged(source: CsvSource, block: Block) -> Found:
-    rows = records(block.data, source.delimiter)
+    rows = records(block.data, source.delimiter, source.one_column)
     wrong = np.flatnonzero(cells(block.data, source.delimiter, rows) != len(source.names))
     first = [(place(source, block, int(rows.start[i])), _record(block, rows, int(i))) for i in wrong[:_SHOWN]]
     return Found(len(wrong), tuple(first))
@@ -171,7 +222,7 @@ def not_utf8_error(source: CsvSource, block: Block) -> DataError:
     try:
         bytes(block.data).decode("utf-8")
     except UnicodeDecodeError as error:
-        rows = records(block.data, source.delimiter)
+        rows = records(block.data, source.delimiter, source.one_column)
         i = max(int(np.searchsorted(rows.start, error.start, side="right")) - 1, 0)
         line = block.line + lines_before(block.data, error.start)
         return not_utf8(source.label, line, bytes(block.data[int(rows.start[i]) : int(rows.stop[i])]))
@@ -194,9 +245,9 @@ def where_in_array(
 # ------------------------------------------------------------------------------------------------ raw rows
 
 
-def raw_rows(data: Any, delimiter: str) -> tuple[bytes, Any, Any]:
+def raw_rows(data: Any, delimiter: str, one_column: bool = False) -> tuple[bytes, Any, Any]:
     """(blank lines before the first record, records without line ends, line ends) of a block, byte for byte."""
-    rows = records(data, delimiter)
+    rows = records(data, delimiter, one_column)
     size = len(rows.start)
     # start_0, stop_0, start_1, stop_1, ..., end of data: records and line ends take turns.
     offsets = np.empty(2 * size + 1, dtype=np.int32)

@@ -139,17 +139,19 @@ def line_ends(text: Bytes, marks: Quoting) -> Positions:
     return feeds
 
 
-def records(data: Any, delimiter: str) -> Records:
-    """Every record of a block."""
+def records(data: Any, delimiter: str, one_column: bool = False) -> Records:
+    """Every record of a block; in a table of one column a blank line is one, too."""
     text = as_bytes(data)
     ends = line_ends(text, quoting(text, delimiter))
     start = np.concatenate([[0], ends + 1])
     stop = np.append(ends, len(text))
     full = start < stop
+    if one_column:
+        full[:-1] = True  # the last is what follows the last line end
     start, stop = start[full], stop[full]
     # CR LF: the line end begins a byte earlier.
     stop = stop - ((text[stop - 1] == _CR) & (stop < len(text)) & (text[np.minimum(stop, len(text) - 1)] == _LF))
-    full = start < stop
+    full = (start < stop) | one_column
     return Records(start[full], stop[full])
 
 
@@ -222,15 +224,20 @@ class Transcoded:
             raw = self._raw.read(size)
             try:
                 text = self._decoder.decode(raw, final=not raw)
-            except UnicodeDecodeError as error:
-                line = self._lines + error.object[: error.start].count(b"\n")
-                raise DataError(
-                    f"{self._label}, line {line}: not {self._encoding} text",
-                    "give the file's real encoding, for example --encoding utf-8 or --encoding latin-1",
-                ) from error
+                decoded = text.encode("utf-8")  # half a surrogate pair is no letter
+            except UnicodeError as error:
+                raise self._problem(error) from error
             self._lines += text.count("\n")
             if text or not raw:
-                return text.encode("utf-8")
+                return decoded
+
+    def _problem(self, error: UnicodeError) -> DataError:
+        before = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
+        hint = "give the file's real encoding, for example --encoding utf-8 or --encoding latin-1"
+        if "BOM" in str(error):
+            hint = "without a byte order mark it is --encoding utf-16-le or --encoding utf-16-be, or another encoding"
+        line = self._lines + before.count(b"\n")
+        return DataError(f"{self._label}, line {line}: not {self._encoding} text", hint)
 
 
 class Unzipped:
@@ -278,20 +285,26 @@ def read_fully(stream: Readable, size: int) -> bytes:
 
 
 def cut_blocks(
-    stream: Readable, size: int, delimiter: str, label: str, start: int = 0, line: int = 1
+    stream: Readable, size: int, delimiter: str, label: str, start: int = 0, line: int = 1, one_column: bool = False
 ) -> Iterator[Block]:
-    """Blocks of whole records of about `size` bytes, in order; only one is held at a time."""
+    """Blocks of whole records of about `size` bytes, in order; only one is held at a time.
+
+    Of one column: blank lines are rows, but those at the end of a file are not, so no block ends with one.
+    """
     tail, first, want = b"", True, size
     while True:
         fresh = read_fully(stream, want)
         ended = len(fresh) < want
         data = tail + fresh if tail else fresh
         if ended:
+            data = data[: _before_blanks(data)] if one_column else data
             if data:
                 _check_closed(data, delimiter, label, line)
                 yield Block(data, start, line, first, lines_before(data, len(data)))
             return
         cut = last_cut(data, delimiter)
+        if one_column:
+            cut = min(cut, _before_blanks(data[:cut]))
         if not cut:
             # Not one whole record yet: read on, in doubling steps so that the work stays linear.
             if len(data) > LONGEST_RECORD:
@@ -304,6 +317,13 @@ def cut_blocks(
         tail, want, first = data[cut:], size, False
         start += cut
         line += lines
+
+
+def _before_blanks(data: bytes) -> int:
+    """The end of the last line that is not blank, with its line end."""
+    end = len(data.rstrip(b"\r\n"))
+    rest = data[end : end + 2]
+    return end + (2 if rest == b"\r\n" else len(rest[:1])) if end else 0
 
 
 def _check_closed(data: bytes, delimiter: str, label: str, line: int) -> None:

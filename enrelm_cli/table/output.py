@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -77,11 +78,13 @@ def _quoted(texts: Any, delimiter: str) -> Any:
 
 
 def write_predictions(stream: BinaryIO, layout: Layout, parts: Iterable[bytes]) -> None:
-    """The header, and then the lines that `format_rows` made, in order."""
+    """The header, and then the lines that `format_rows` made, in order. Nothing is written before the first are."""
     encode = _encoder(layout.encoding)
+    rest = iter(parts)
+    first = next(rest, b"")
     stream.write(encode(layout.header()))
     ended = True
-    for part in parts:
+    for part in chain([first], rest):
         if not part:
             continue
         if not ended:

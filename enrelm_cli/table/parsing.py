@@ -126,7 +126,11 @@ def _read_csv(source: CsvSource, block: Block, reading: Reading, types: Mapping[
             read_options=pa_csv.ReadOptions(
                 use_threads=False, block_size=len(block.data) + 1, column_names=list(source.names)
             ),
-            parse_options=pa_csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=b'"' in block.data),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=source.delimiter,
+                newlines_in_values=b'"' in block.data,
+                ignore_empty_lines=not source.one_column,
+            ),
             convert_options=pa_csv.ConvertOptions(
                 column_types=types,
                 include_columns=reading.names,
@@ -229,8 +233,9 @@ def _cast(array: Any, kind: Kind, found: Format | None, nulls: tuple[str, ...]) 
         array = pc.if_else(_is_null(texts, nulls), pa.scalar(None, pa.string()), texts)
     if kind in (Kind.DATE, Kind.ZONED) and pa.types.is_date(array.type):
         array = array.cast(pa.timestamp("us"))
-    # Not safe: integers beyond 2^53 and nanoseconds may be rounded.
-    return array.cast(ARROW[kind], safe=False)
+    # Not safe: integers beyond 2^53 and nanoseconds may be rounded. But seconds far from 1970 would wrap round.
+    coarse = pa.types.is_timestamp(array.type) and array.type.unit in ("s", "ms")
+    return array.cast(ARROW[kind], safe=coarse)
 
 
 def parquet_kind(label: str, name: str, kind: Any) -> Kind | None:

@@ -226,7 +226,7 @@ class CsvBlock:
         return parse_or_explain(self.source, self.block, again).column(0)
 
     def _raw(self, rows: int) -> RawRows:
-        raw = RawRows(*cells.raw_rows(self.block.data, self.source.delimiter))
+        raw = RawRows(*cells.raw_rows(self.block.data, self.source.delimiter, self.source.one_column))
         if len(raw.records) != rows:
             raise DataError(
                 f"{self.source.label}, after line {self.block.line}: the rows cannot be told apart byte by byte",
@@ -266,7 +266,11 @@ class ParquetRows:
             if self.check is not None:
                 self.check(columns, source, row)
             ids = _identifiers(columns, self.ids, partial(_text_column, every))
-            raw = RawRows(*cells.raw_rows(_csv_text(every, header=False), ",")) if self.with_raw else None
+            raw = (
+                RawRows(*cells.raw_rows(_csv_text(every, header=False), ",", len(names) == 1))
+                if self.with_raw
+                else None
+            )
             yield Batch(columns, -1, source.label, ids, raw)
             row += every.num_rows
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import glob
 import io
 import os
 import sys
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from enrelm_cli.errors import DataError, UsageError
+from enrelm_cli.files import expanded
 from enrelm_cli.fold.folds import SentOnce
 from enrelm_cli.table.csv_pieces import (
     Block,
@@ -127,6 +127,11 @@ class CsvSource(SentOnce):
     def rereadable(self) -> bool:
         return not isinstance(self.content, Once)
 
+    @property
+    def one_column(self) -> bool:
+        """Then a blank line is a row with a missing cell, not just a blank line."""
+        return len(self.names) == 1
+
     def blocks(self, size: int) -> Iterator[Block]:
         """All records in blocks of about `size` bytes."""
         with self.content.open() as raw:
@@ -135,7 +140,7 @@ class CsvSource(SentOnce):
                 raw.seek(self.body)
             else:
                 read_fully(stream, self.body)
-            yield from cut_blocks(stream, size, self.delimiter, self.label, self.body, self.line)
+            yield from cut_blocks(stream, size, self.delimiter, self.label, self.body, self.line, self.one_column)
 
     def block(self, start: int, stop: int, line: int) -> Block:
         """The records of a byte range."""
@@ -209,9 +214,7 @@ def open_sources(specs: Sequence[str], options: ReadAs, once: bool) -> tuple[Sou
 
 
 def _expand(spec: str) -> list[str]:
-    if spec == "-" or os.path.exists(spec) or not glob.has_magic(spec):
-        return [spec]
-    found = sorted(path for path in glob.glob(spec, recursive=True) if not os.path.isdir(path))
+    found = expanded(spec)
     if not found:
         raise DataError(f"no file matches {spec}", "check the folder and the pattern")
     return found
@@ -365,7 +368,9 @@ class _Remembering:
 
 def _header_text(label: str, header: bytes) -> str:
     if b"\0" in header or header[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise DataError(f"{label}, line 1: not UTF-8 text (it has zero bytes)", "try --encoding utf-16")
+        marked = header[:2] in (b"\xff\xfe", b"\xfe\xff")
+        name = "utf-16" if marked else "utf-16-le" if header[:1] != b"\0" else "utf-16-be"
+        raise DataError(f"{label}, line 1: not UTF-8 text (it has zero bytes)", f"try --encoding {name}")
     try:
         return header.decode("utf-8")
     except UnicodeDecodeError:

@@ -181,8 +181,8 @@ def test_categories_of_numbers_are_written_one_way_in_every_format(folder: Path)
     assert not unseen.levels
     (folder / "new.csv").write_text("c\n70.00\nseventy\n\n72\nNA\n")
     _, (new,), unseen = predicted("new.csv", encoding)
-    np.testing.assert_array_equal(new.X.ravel(), [2, UNSEEN, UNSEEN, np.nan])
-    assert unseen == Unseen({"c": 2}, {"c": ("72", "seventy")}, {"c": 1})
+    np.testing.assert_array_equal(new.X.ravel(), [2, UNSEEN, np.nan, UNSEEN, np.nan])
+    assert unseen == Unseen({"c": 2}, {"c": ("72", "seventy")}, {"c": 2})
 
 
 def test_categories_of_booleans_and_dates_are_texts(folder: Path) -> None:

@@ -23,7 +23,7 @@ BAD = {
     "infinite value": (GOOD + "inf,2,3\n", (), "infinite"),
     "too few rows": ("a,y\n1,2\n2,3\n", (), "too few"),
     "wrong delimiter": (GOOD.replace(",", ";"), ("--delimiter", ","), ";"),
-    "an identifier": ("id,y\n" + "".join(f"n{i:04d},{i % 5}\n" for i in range(300)), (), "--drop id"),
+    "an identifier": ("id,y\n" + "".join(f"n{i:04d},{i % 5}\n" for i in range(300)), (), "--categorical id"),
 }
 
 
