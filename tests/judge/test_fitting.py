@@ -1,0 +1,134 @@
+"""Which size of a curve is taken, and what a refit keeps of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from enrelm_cli.inputs.split import Everything, Side, hash_split
+from enrelm_cli.inputs.training import Training, rows_of_arrays, training
+from enrelm_cli.judge.curve import Curve, choices
+from enrelm_cli.judge.errors import curve_of
+from enrelm_cli.judge.fitting import choose, fit_variant, refit_variant
+from enrelm_cli.phase_one.phase_one import Basis, basis_of, tune
+from enrelm_cli.settings import KernelSettings, MethodSettings
+from enrelm_cli.types import Array
+from enrelm_cli.variants import named
+from tests.problems import problem
+
+METHOD = MethodSettings(kernel=KernelSettings(tune=False, weight_variance=0.3, bias_variance=0.2))
+FEWER_IS_BETTER = np.array([0.9, 0.5, 0.4, 0.45, 0.55])
+
+
+def split_problem(T: int = 240) -> Training:
+    X, y = problem(1, T=T)
+    rows = rows_of_arrays(X, y)
+    return training(rows, hash_split(rows.sample.key, True, 3, 0.25))
+
+
+def start(variant: str, data: Training) -> Basis:
+    return basis_of(tune(data, METHOD, named(variant).start), METHOD)
+
+
+def curve(validation: Array) -> Curve:
+    return Curve("any", validation, validation, choices(validation), None, False, len(validation))
+
+
+def standard_error(data: Training) -> float:
+    """Of an error that so many validation rows give, as a share of it."""
+    return float((2.0 * (data.rows.total - data.T)) ** -0.5)
+
+
+@pytest.mark.parametrize(("beyond", "neurons", "how"), [(0.99, 3, "all"), (1.01, 2, "best")])
+def test_a_regularised_variant_keeps_all_neurons_within_a_standard_error_of_the_best(
+    beyond: float, neurons: int, how: str
+) -> None:
+    data = split_problem()
+    last = 0.5 * (1.0 + beyond * standard_error(data))
+    chosen, selection = choose(curve(np.array([0.9, 0.5, last])), MethodSettings(), True, data)
+    assert (chosen.neurons, selection) == (neurons, how)
+    assert chosen.error == pytest.approx(last if how == "all" else 0.5)
+
+
+def test_more_validation_rows_make_the_choice_of_all_neurons_stricter() -> None:
+    few, many = split_problem(60), split_problem(2000)
+    flat = curve(np.array([0.9, 0.5, 0.52]))
+    assert choose(flat, MethodSettings(), True, few)[1] == "all"
+    assert choose(flat, MethodSettings(), True, many)[1] == "best"
+
+
+def test_other_variants_take_the_best_size() -> None:
+    data = split_problem()
+    chosen, selection = choose(curve(np.array([0.9, 0.5, 0.5001])), MethodSettings(), False, data)
+    assert (chosen.neurons, selection) == (2, "best")
+
+
+@pytest.mark.parametrize("regularised", [False, True])
+def test_what_the_user_asks_for_comes_first(regularised: bool) -> None:
+    data, flat = split_problem(), curve(FEWER_IS_BETTER)
+    assert choose(flat, MethodSettings(neurons=4), regularised, data)[0].neurons == 4
+    assert choose(flat, MethodSettings(neurons=4), regularised, data)[1] == "given"
+    assert choose(flat, MethodSettings(neurons=9), regularised, data)[0].neurons == 5
+    assert choose(flat, MethodSettings(select="best"), regularised, data)[0].neurons == 3
+    assert (
+        choose(curve(np.array([0.9, 0.5, 0.504, 0.5])), MethodSettings(select="smallest"), regularised, data)[0]
+        == choices(np.array([0.9, 0.5, 0.504, 0.5])).smallest
+    )
+
+
+def test_a_curve_without_a_knee_gives_the_smallest_size() -> None:
+    straight = curve(np.linspace(1.0, 0.5, 30))
+    chosen, selection = choose(straight, MethodSettings(select="knee"), False, split_problem())
+    assert chosen == straight.choices.smallest
+    assert selection == "smallest (no clear knee)"
+
+
+def more_rows(data: Training) -> Training:
+    return training(data.rows, Everything())
+
+
+def test_a_refit_of_all_kernel_neurons_takes_all_that_more_rows_have() -> None:
+    data = split_problem()
+    basis, more = start("kernel", data), start("kernel", more_rows(data))
+    fitted = fit_variant(named("kernel"), basis, METHOD)
+    everything = replace(fitted, chosen=replace(fitted.chosen, neurons=fitted.network.size))
+    assert refit_variant(everything, more, METHOD).size == len(more.eigen.values) > fitted.network.size
+    few = replace(fitted, chosen=replace(fitted.chosen, neurons=7))
+    assert refit_variant(few, more, METHOD).size == 7
+
+
+def test_a_refit_to_the_same_rows_is_the_network_that_was_chosen() -> None:
+    basis = start("kernel", split_problem())
+    fitted = fit_variant(named("kernel"), basis, METHOD)
+    few = replace(fitted, chosen=replace(fitted.chosen, neurons=5))
+    np.testing.assert_array_equal(refit_variant(few, basis, METHOD).beta, fitted.network.beta[:5])
+
+
+def test_a_refit_of_the_approximate_variant_has_the_chosen_size() -> None:
+    data = split_problem()
+    fitted = fit_variant(named("approximate"), start("approximate", data), METHOD)
+    few = replace(fitted, chosen=replace(fitted.chosen, neurons=4))
+    assert refit_variant(few, start("approximate", more_rows(data)), METHOD).size == 4
+
+
+def test_an_incremental_refit_goes_on_until_it_is_better_than_the_mean() -> None:
+    data = split_problem()
+    fitted = fit_variant(named("incremental"), start("incremental", data), METHOD)
+    more = start("incremental", more_rows(data))
+    path = named("incremental").fit(more, METHOD, 1)
+    errors = curve_of(more, path, Side.TRAIN)
+    for n in range(1, min(len(errors), fitted.network.size) + 1):
+        size = refit_variant(replace(fitted, chosen=replace(fitted.chosen, neurons=n)), more, METHOD).size
+        assert size == next((k for k in range(n, len(errors) + 1) if errors[k - 1] <= 1.0), len(errors))
+
+
+def test_the_limit_is_the_papers_unless_the_variant_is_regularised() -> None:
+    data = split_problem(400)
+    for name, most in (("approximate", min(50 * data.d, data.T // 2)), ("kernel", None)):
+        basis = start(name, data)
+        rank = len(basis.eigen.values)
+        assert named(name).most_neurons(basis, METHOD) == min(most or rank, rank)
+        assert named(name).most_neurons(basis, replace(METHOD, max_neurons=3)) == 3
+        assert named(name).most_neurons(basis, replace(METHOD, max_neurons=10**6)) == rank
