@@ -1,6 +1,6 @@
 # make demo         set up a virtual environment and run the main job on sample_data/
 # make test         set it up and run the checks and the tests; CONSTRAINTS=.ci/oldest.txt fixes versions
-# make test-all     with the tests that take minutes; make test-matrix: with Python 3.10 to 3.13
+# make test-all     with the tests that take minutes; make test-matrix: with Python 3.10 to 3.13; make mutate: of the tests
 # make graph        docs/architecture.md and its picture, from the package
 # make bench        the tool beside its alternatives; make reproduce: the paper's experiments
 # make sbom, audit  what is installed with it, under which licence, and what is known against it
@@ -16,7 +16,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 DATA ?= ../shared/data
 TABLES ?= ../shared/tables
 
-.PHONY: demo test test-all test-matrix test-dask test-onnx test-nngp bench reproduce graph sbom audit clean
+.PHONY: demo test test-all mutate test-matrix test-dask test-onnx test-nngp bench reproduce graph sbom audit clean
 .SECONDARY:
 
 $(VENV)/.installed: pyproject.toml
@@ -46,6 +46,10 @@ test: $(VENV)/.installed-dev
 # Everything, with the tests that take minutes.
 test-all: $(VENV)/.installed-dev
 	$(PYTEST) --slow
+
+# Change one operator, number or condition at a time: do the tests notice? About half an hour.
+mutate: $(VENV)/.installed-dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutate
 
 # Each in an environment of its own; a Python that this machine lacks is skipped with a reason. PYTHONS='3.10 3.13'
 test-matrix:

@@ -113,3 +113,44 @@ def test_rows_of_one_input_get_a_key_each_whatever_their_order() -> None:
     assert len(np.unique(found)) == 200
     order = rng.permutation(200)
     np.testing.assert_array_equal(np.sort(row_keys_of(key[order], y[order])), np.sort(found))
+
+
+@pytest.mark.parametrize(("rows", "test", "validation"), [(100, 20, 20), (101, 21, 20), (7, 2, 2)])
+def test_the_shuffle_holds_out_test_rows_first_and_validation_rows_of_the_rest(
+    rows: int, test: int, validation: int
+) -> None:
+    sides = paper_split(rows, 1, 0.25, 0.2).sides(chunk(keys(rows)))
+    order = np.random.RandomState(1).permutation(rows)
+    np.testing.assert_array_equal(
+        sides[order], [Side.TEST] * test + [Side.VALIDATION] * validation + [Side.TRAIN] * (rows - test - validation)
+    )
+
+
+def test_a_shuffle_that_leaves_two_training_rows_is_the_smallest() -> None:
+    assert np.count_nonzero(paper_split(3, 1, 0.25).listed == Side.TRAIN) == 2
+    with pytest.raises(DataError, match="too few"):
+        paper_split(3, 1, 0.5)
+
+
+@pytest.mark.parametrize(("validation", "test"), [(0.25, 0.5), (0.5, 0.1)])
+def test_a_hash_split_holds_out_exactly_the_test_rows_and_then_the_share_of_the_rest(
+    validation: float, test: float
+) -> None:
+    key = keys(200)
+    sides = hash_split(key, True, 5, validation, test).sides_of(key)
+    assert np.count_nonzero(sides == Side.TEST) == int(np.ceil(200 * test))
+    assert np.count_nonzero(sides == Side.VALIDATION) == int(np.ceil((200 - np.ceil(200 * test)) * validation))
+
+
+def test_a_large_table_of_few_distinct_inputs_is_split_exactly() -> None:
+    key = np.repeat(keys(1999), 5)
+    for whole in (True, False):
+        assert hash_split(key, whole, 1, 0.25) == hash_split(key, True, 1, 0.25)
+    many = keys(2000)
+    assert hash_split(many, False, 1, 0.25).validation_below == 2**62
+    assert hash_split(many, False, 1, 0.25, 0.5).test_below == 2**63
+
+
+def test_four_rows_can_be_split_by_hash() -> None:
+    key = keys(4)
+    assert np.count_nonzero(hash_split(key, True, 1, 0.25).sides_of(key) == Side.TRAIN) == 3

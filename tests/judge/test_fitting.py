@@ -132,3 +132,11 @@ def test_the_limit_is_the_papers_unless_the_variant_is_regularised() -> None:
         assert named(name).most_neurons(basis, METHOD) == min(most or rank, rank)
         assert named(name).most_neurons(basis, replace(METHOD, max_neurons=3)) == 3
         assert named(name).most_neurons(basis, replace(METHOD, max_neurons=10**6)) == rank
+
+
+def test_only_a_variant_that_knows_its_left_out_errors_has_some() -> None:
+    data = split_problem()
+    for name, some in (("approximate", False), ("incremental", False), ("kernel", True)):
+        basis = start(name, data)
+        network = fit_variant(named(name), basis, METHOD).network
+        assert len(named(name).left_out(basis, network)) == (data.T if some else 0)

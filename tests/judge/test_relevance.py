@@ -8,6 +8,7 @@ import pytest
 from enrelm_cli.judge.baselines import Inputs, linear_network
 from enrelm_cli.judge.relevance import shares
 from enrelm_cli.model.network import Network
+from enrelm_cli.types import Array
 from tests.problems import whole
 
 
@@ -37,3 +38,26 @@ def test_the_input_that_makes_the_target_comes_first() -> None:
     data = whole(X, 2.0 * X[:, 3] + 0.5 * X[:, 1])
     found = shares(linear_network(data), data.sample().X, list(range(5)), [f"x{k}" for k in range(5)])
     assert [name for name, share in found if share > 0.01] == ["x3", "x1"]
+
+
+def test_the_other_row_is_half_the_sample_away() -> None:
+    X = np.random.default_rng(4).standard_normal((10, 2))
+    network = Network(Inputs(2), np.array([2.0, 1.0]))
+    effects = [float(np.mean((w * (X[:, k] - np.roll(X[:, k], 5))) ** 2)) for k, w in enumerate((2.0, 1.0))]
+    found = dict(shares(network, X, [0, 1], ["a", "b"]))
+    assert found["a"] == pytest.approx(effects[0] / sum(effects), rel=1e-12)
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(1, 1000), (400, 500), (4000, 100)])
+def test_many_columns_are_judged_by_fewer_rows(columns: int, rows: int) -> None:
+    """A thousand rows at most and a hundred at least, 200,000 predictions in between."""
+    X = np.random.default_rng(5).standard_normal((1200, columns))
+    seen: list[int] = []
+
+    class Watched(Network):
+        def predict(self, X: Array) -> Array:
+            seen.append(len(X))
+            return np.zeros(len(X))
+
+    shares(Watched(Inputs(columns), np.zeros(columns)), X, list(range(columns)), ["x"] * columns)
+    assert set(seen) == {rows}
