@@ -323,6 +323,12 @@ class MethodSettings(Settings):
         metavar="M",
         hint="write --landmarks auto, all, or a number such as 1000",
     )
+    leaf_rows: int = whole(
+        1000, "Rows of a leaf of the local variant, about: its cost goes with their square.", METHOD, at_least=2
+    )
+    local_rows: int = whole(
+        1_000_000, "Rows that the local variant's leaves hold and its model keeps, at most.", METHOD, at_least=2
+    )
     epsilon: float | None = real(
         None,
         "Step of the incremental variant. Default: 1/sqrt(rows).",

@@ -33,6 +33,7 @@ from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.maps.plain import OneHot, Value
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.model.features import HiddenLayer, KernelFeatures
+from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.model.model import Model
 from enrelm_cli.table.kinds import Kind
 from enrelm_cli.types import Array
@@ -268,6 +269,12 @@ def _network(graph: _Graph, Z: str, model: Model) -> str:
     elif isinstance(features, KernelFeatures) and isinstance(features.kernel, ArcsineKernel):
         S = _kernel(graph, Z, features.kernel, features.Z)
         weights = features.P @ network.beta
+    elif isinstance(features, LocalFeatures):
+        raise UsageError(
+            f"a local model cannot be exported: a prediction needs the rows of its leaf, and the graph would carry all "
+            f"{len(features.X):,} of them through every row",
+            "fit again with --variant kernel",
+        )
     else:
         raise UsageError(
             "a kernel of neural-tangents cannot be exported", "fit again with --activation erf, or another --variant"

@@ -36,6 +36,8 @@ def fit(
         opened = open_rows(data, split, where, engine)
     variants = [named(name) for name in (VARIANTS if variant == "auto" else (variant,))]
     phase = phase_one(opened.data, method, [one.start for one in variants], timer)
+    if variant == "auto":
+        variants = [one for one in variants if one.pays(phase.starts[one.start].basis)]
     fitted = fit_variants(variants, phase.starts, method, timer)
     winner = min((one for one, _ in fitted), key=lambda one: one.chosen.error)
     if method.refit:

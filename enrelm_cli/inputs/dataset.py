@@ -52,9 +52,9 @@ def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) 
     allowed = where.memory or available_memory() // 2
     size = table.bytes
     fits = size is None or _EXPANSION * size <= allowed
-    in_memory = fits and where.engine == "local"
+    in_memory = fits and where.engine != "dask"
     notes: tuple[str, ...] = ()
-    if not fits and where.engine == "local":
+    if not fits and where.engine != "dask":
         notes = (
             f"{human_bytes(size or 0)} of text: read again from disk in each pass to stay below {human_bytes(allowed)}",
         )

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli.inputs.checks import must, number, numbers
 from enrelm_cli.kernels import activation, nngp
 from enrelm_cli.kernels.activation import Activation
 from enrelm_cli.kernels.arcsine import Kernel
@@ -22,6 +23,8 @@ BLOCK = 1024
 _LARGEST_BLOCK = 1 << 23
 # Numbers of a block of hidden outputs.
 _CACHED = 1 << 15
+# Hidden layers that --depth admits.
+MAX_DEPTH = 20
 
 
 def block_rows(columns: int, most: int = BLOCK) -> int:
@@ -32,14 +35,29 @@ def block_rows(columns: int, most: int = BLOCK) -> int:
 class Features(Protocol):
     """Hidden outputs of any kind."""
 
+    @property
+    def size(self) -> int: ...
+
     def outputs(self, X: Array) -> Array: ...
 
     def combine(self, X: Array, beta: Array) -> Array: ...
 
     def take(self, order: NDArray[np.int64]) -> Any: ...
 
+
+class SavedFeatures(Features, Protocol):
+    """Hidden outputs that a model file may hold."""
+
     @property
-    def size(self) -> int: ...
+    def kind(self) -> str: ...
+
+    def require(self) -> None:
+        """Complain before any output where predicting needs something that is not installed."""
+
+    def check(self, n: int, d: int) -> None:
+        """ValueError unless these could have been fitted: n hidden outputs of d inputs."""
+
+    def to_document(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -72,6 +90,13 @@ class HiddenLayer:
     @property
     def size(self) -> int:
         return len(self.W)
+
+    def require(self) -> None:
+        """Nothing that is not installed with this package."""
+
+    def check(self, n: int, d: int) -> None:
+        numbers("W", self.W, (n, d))
+        numbers("offset", self.offset, (n,))
 
     def to_document(self) -> dict[str, Any]:
         return {"W": self.W, "offset": self.offset, "activation": self.sigma.name}
@@ -116,23 +141,47 @@ class KernelFeatures:
     def size(self) -> int:
         return int(self.P.shape[1])
 
+    def require(self) -> None:
+        nngp.require(self.kernel.activation, self.kernel.backend)
+
+    def check(self, n: int, d: int) -> None:
+        numbers("Z", self.Z, (len(self.Z), d))
+        numbers("P", self.P, (len(self.Z), n))
+        numbers("offset", self.offset, (n,))
+        check_kernel(self.kernel, d)
+
     def to_document(self) -> dict[str, Any]:
-        kernel = self.kernel
-        return {
-            "activation": kernel.activation,
-            "backend": kernel.backend,
-            "weight_variance": kernel.weight_variance,
-            "bias_variance": kernel.bias_variance,
-            "depth": kernel.depth,
-            "Z": self.Z,
-            "P": self.P,
-            "offset": self.offset,
-        }
+        return {**kernel_document(self.kernel), "Z": self.Z, "P": self.P, "offset": self.offset}
 
     @staticmethod
     def from_document(document: dict[str, Any]) -> KernelFeatures:
-        activation, backend = document["activation"], document["backend"]
-        kernel = nngp.kernel_of(
-            activation, backend, document["weight_variance"], document["bias_variance"], document["depth"]
-        )
-        return KernelFeatures(kernel, document["Z"], document["P"], document["offset"])
+        return KernelFeatures(kernel_from(document), document["Z"], document["P"], document["offset"])
+
+
+# --- a kernel in a document ------------------------------------------------------------------------------------------
+
+
+def kernel_document(kernel: Kernel) -> dict[str, Any]:
+    return {
+        "activation": kernel.activation,
+        "backend": kernel.backend,
+        "weight_variance": kernel.weight_variance,
+        "bias_variance": kernel.bias_variance,
+        "depth": kernel.depth,
+    }
+
+
+def kernel_from(document: dict[str, Any]) -> Kernel:
+    activation, backend = document["activation"], document["backend"]
+    return nngp.kernel_of(
+        activation, backend, document["weight_variance"], document["bias_variance"], document["depth"]
+    )
+
+
+def check_kernel(kernel: Kernel, d: int) -> None:
+    if isinstance(kernel.weight_variance, np.ndarray):
+        numbers("weight_variance", kernel.weight_variance, (d,), lowest=0.0)
+    else:
+        number("weight_variance", kernel.weight_variance, lowest=0.0)
+    number("bias_variance", kernel.bias_variance, lowest=0.0)
+    must(type(kernel.depth) is int and 1 <= kernel.depth <= MAX_DEPTH, "'depth' is out of range")

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from enrelm_cli.errors import DataError, ModelFileError, UsageError
-from enrelm_cli.inputs.checks import must, number, numbers
+from enrelm_cli.inputs.checks import must, numbers
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.card import ModelCard
-from enrelm_cli.model.features import HiddenLayer, KernelFeatures, block_rows
+from enrelm_cli.model.features import block_rows
 from enrelm_cli.model.network import Network
 from enrelm_cli.types import Array
 
@@ -25,8 +25,6 @@ _KEPT = 4096
 _LARGEST = float(np.finfo(float).max)
 # Characters of the names of all inputs: a column's name stands before each of its levels.
 _NAMES = 1 << 28
-# Hidden layers that --depth admits.
-MAX_DEPTH = 20
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class Model:
         if not count:
             raise UsageError(
                 f"this {self.card.variant} model has no left-out errors to make intervals from",
-                "fit it again with --variant kernel",
+                "fit it again with --variant kernel or local",
             )
         rank = int(np.ceil(level * (count + 1)))
         if rank > count:
@@ -120,7 +118,7 @@ def _check(model: Model, document: dict[str, Any]) -> None:
     model.input_map.check(model.encoding.columns)
     _check_width(model)
     model.target_scale.check()
-    _check_network(model.network, model.input_map.d)
+    model.network.check(model.input_map.d)
     # An error may be infinite: of a row that the others say nothing about, in a unit near the end of the numbers.
     numbers("left_out", np.minimum(model.left_out, _LARGEST), (len(model.left_out),), lowest=0.0)
     must(bool(np.all(model.left_out[1:] >= model.left_out[:-1])), "'left_out' is not sorted")
@@ -132,29 +130,6 @@ def _check_width(model: Model) -> None:
     must(len(set(maps)) == len(maps), "a column has the same map twice")
     names = sum(len(one.name) * (len(one.levels or ()) + 1) for one in model.encoding.columns)
     must(names <= _NAMES, "the names of its inputs are too long")
-
-
-def _check_network(network: Network, d: int) -> None:
-    n, features = network.size, network.features
-    numbers("beta", network.beta, (n,))
-    number("intercept", network.intercept)
-    must(network.stop is None or type(network.stop) is str, "'stop' is no text")
-    if isinstance(features, HiddenLayer):
-        numbers("W", features.W, (n, d))
-        numbers("offset", features.offset, (n,))
-        return
-    must(isinstance(features, KernelFeatures), "'kind' is unknown")
-    assert isinstance(features, KernelFeatures)
-    kernel = features.kernel
-    numbers("Z", features.Z, (len(features.Z), d))
-    numbers("P", features.P, (len(features.Z), n))
-    numbers("offset", features.offset, (n,))
-    if isinstance(kernel.weight_variance, np.ndarray):
-        numbers("weight_variance", kernel.weight_variance, (d,), lowest=0.0)
-    else:
-        number("weight_variance", kernel.weight_variance, lowest=0.0)
-    number("bias_variance", kernel.bias_variance, lowest=0.0)
-    must(type(kernel.depth) is int and 1 <= kernel.depth <= MAX_DEPTH, "'depth' is out of range")
 
 
 def order_statistics(errors: Array) -> Array:

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enrelm_cli.kernels import nngp
+from enrelm_cli.inputs.checks import must, number, numbers
 from enrelm_cli.model.features import Features, HiddenLayer, KernelFeatures
+from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.types import Array
 
 # Features that a model file may hold.
-_KINDS: dict[str, type[HiddenLayer] | type[KernelFeatures]] = {one.kind: one for one in (HiddenLayer, KernelFeatures)}
+_SAVED = (HiddenLayer, KernelFeatures, LocalFeatures)
+_KINDS = {one.kind: one for one in _SAVED}
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Network:
     converged: bool = False  # it stopped by itself: a larger network would be the same one
     order: NDArray[np.int64] | None = None  # (n,) which columns of the eigenbasis they are, where they are some
     facts: dict[str, float] | None = None  # what the variant found on its way: steps, alpha, leave-one-out error
+    left_out: Array | None = None  # (q,) errors of training rows left out, where the variant found them on its way
 
     @property
     def size(self) -> int:
@@ -47,12 +50,20 @@ class Network:
 
     def require(self) -> None:
         """Complain before any output where predicting needs something that is not installed."""
-        if isinstance(self.features, KernelFeatures):
-            nngp.require(self.features.kernel.activation, self.features.kernel.backend)
+        if isinstance(self.features, _SAVED):
+            self.features.require()
+
+    def check(self, d: int) -> None:
+        """ValueError unless it could have been fitted to d inputs."""
+        numbers("beta", self.beta, (self.size,))
+        number("intercept", self.intercept)
+        must(self.stop is None or type(self.stop) is str, "'stop' is no text")
+        assert isinstance(self.features, _SAVED)
+        self.features.check(self.size, d)
 
     def to_document(self) -> dict[str, Any]:
         # Linear regression has features of its own, and is never saved.
-        assert isinstance(self.features, KernelFeatures | HiddenLayer)
+        assert isinstance(self.features, _SAVED)
         return {
             "kind": self.features.kind,
             "features": self.features.to_document(),

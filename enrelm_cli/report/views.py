@@ -6,7 +6,7 @@ The terminal, Markdown and HTML all draw these blocks, so they cannot tell diffe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from enrelm_cli.judge.curve import Choice, Choices, Curve
@@ -106,12 +106,13 @@ def view(report: Report) -> list[Block]:
 
 
 def fit_view(report: FitReport) -> list[Block]:
-    blocks: list[Block] = [_result(report.variant, report.chosen_neurons, report.validation_error, report.linear_error)]
+    errors = report.validation_error, report.linear_error
+    blocks: list[Block] = [_result(report.variant, report.chosen_neurons, *errors, report.facts)]
     blocks.append(
         _facts(
             ("read", (_read(report.data), *report.data.notes)),
             ("rows", _fit_rows(report)),
-            ("neurons", _chosen(report)),
+            ("neurons", () if "leaves" in report.facts else _chosen(report)),
             ("errors", _errors(report.train_error, report.validation_error, report.linear_error)),
             ("found", _found(report.facts)),
             ("stopped", report.stop or ()),
@@ -128,8 +129,14 @@ def fit_view(report: FitReport) -> list[Block]:
     return blocks
 
 
-def _result(variant: str, neurons: int, validation_error: float, linear_error: float) -> Headline:
-    text = f"{variant}, {words.counted(neurons, 'neuron')}: validation error {words.error(validation_error)}"
+def _result(
+    variant: str, neurons: int, validation_error: float, linear_error: float, facts: Mapping[str, float] | None = None
+) -> Headline:
+    leaves = (facts or {}).get("leaves")
+    size = (
+        words.counted(neurons, "neuron") if leaves is None else f"{int(leaves):,} {'leaf' if leaves == 1 else 'leaves'}"
+    )
+    text = f"{variant}, {size}: validation error {words.error(validation_error)}"
     beside = words.against_linear(validation_error, linear_error)
     return Headline(f"{text}, {beside}" if beside else text)
 
@@ -562,7 +569,8 @@ def predict_view(report: PredictReport) -> list[Block]:
 
 
 def info_view(report: InfoReport) -> list[Block]:
-    blocks: list[Block] = [_result(report.variant, report.neurons, report.validation_error, report.linear_error)]
+    errors = report.validation_error, report.linear_error
+    blocks: list[Block] = [_result(report.variant, report.neurons, *errors, report.facts)]
     rows = report.data.get("rows")
     data = str(report.data.get("name", "unknown data"))
     if isinstance(rows, int):

@@ -17,6 +17,7 @@ BLUE, ORANGE, GREEN, VERMILION = "#0072b2", "#e69f00", "#009e73", "#d55e00"
 PURPLE, SKY, BLACK, GREY = "#cc79a7", "#56b4e9", "#000000", "#7f7f7f"
 _COLOURS = {
     "kernel": BLUE,
+    "local": VERMILION,
     "approximate": ORANGE,
     "incremental": GREEN,
     "elm": PURPLE,

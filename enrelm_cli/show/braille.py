@@ -22,7 +22,14 @@ Run = tuple[str, str]
 # Bit of each dot of a braille cell: [row][column].
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
-_STYLES = {"approximate": "yellow", "incremental": "magenta", "kernel": "cyan", "elm": "blue", "linear": "white"}
+_STYLES = {
+    "approximate": "yellow",
+    "incremental": "magenta",
+    "kernel": "cyan",
+    "local": "green",
+    "elm": "blue",
+    "linear": "white",
+}
 _ASCII_PENS = "*+xo~"
 _SHAPES = {"circle": "●", "diamond": "◆", "triangle": "▲", "square": "■"}
 _SAMPLES = {"solid": "⠒⠒⠒", "thin": "⠂⠐ ⠂", "dashed": "⠒⠂⠐⠒", "dotted": "╌╌"}

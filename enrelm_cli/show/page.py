@@ -31,6 +31,7 @@ from enrelm_cli.show.chart import compare_chart, curve_chart, time_chart
 
 _VARIABLES = {
     "kernel": "--kernel",
+    "local": "--boosting",
     "approximate": "--approximate",
     "incremental": "--incremental",
     "elm": "--elm",

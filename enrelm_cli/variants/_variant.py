@@ -30,6 +30,10 @@ class Variant(ABC):
         """Standardised errors of training rows when each is left out, with its twins: (q,), or none where unknown."""
         return np.zeros(0)
 
+    def pays(self, basis: Basis) -> bool:
+        """Whether `auto` tries it on these rows."""
+        return True
+
     def most_neurons(self, basis: Basis, method: MethodSettings) -> int:
         """min(50 d, T/2) as in the paper, unless a ridge allows more."""
         rank = len(basis.eigen.values)

@@ -32,7 +32,7 @@ def model(tmp_path_factory: pytest.TempPathFactory, sample_data: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("variant", ["approximate", "incremental", "kernel"])
+@pytest.mark.parametrize("variant", ["approximate", "incremental", "kernel", "local"])
 def test_fit_reports_what_scripts_rely_on(variant: str, sample_data: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.joblib"
     facts = succeed(
@@ -58,7 +58,7 @@ def test_the_refit_model_and_the_split_model_differ_and_both_predict(sample_data
     assert np.corrcoef(*results)[0, 1] > 0.99
 
 
-@pytest.mark.parametrize("variant", ["approximate", "incremental", "kernel"])
+@pytest.mark.parametrize("variant", ["approximate", "incremental", "kernel", "local"])
 def test_the_validation_error_is_that_of_the_split_models_predictions(
     variant: str, sample_data: Path, tmp_path: Path
 ) -> None:

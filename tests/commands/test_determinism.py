@@ -17,7 +17,7 @@ import pytest
 from enrelm_cli.types import Array
 
 ROOT = Path(__file__).parents[2]
-VARIANTS = ("approximate", "incremental", "kernel")
+VARIANTS = ("approximate", "incremental", "kernel", "local")
 
 
 def rounding(variant: str, rows: int) -> float:

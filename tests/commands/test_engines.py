@@ -34,7 +34,7 @@ from enrelm_cli.types import Array
 from tests.cli_runner import run, succeed
 
 ROWS = 40_000
-VARIANTS = ("approximate", "incremental", "kernel")
+VARIANTS = ("approximate", "incremental", "kernel", "local")
 # Small enough that no table fits.
 LITTLE = 1_000
 

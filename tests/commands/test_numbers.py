@@ -24,7 +24,7 @@ from enrelm_cli.phase_one.eigenbasis import symmetric_eigen
 from enrelm_cli.types import Array
 from tests.cli_runner import run, succeed
 
-VARIANTS = ("approximate", "incremental", "kernel")
+VARIANTS = ("approximate", "incremental", "kernel", "local")
 Columns = Mapping[str, Sequence[Any]]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from enrelm_cli.commands import export
 from enrelm_cli.commands.saved import load_model
+from enrelm_cli.errors import UsageError
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.model.model import Model
 from enrelm_cli.settings import ReadOptions
@@ -101,6 +102,13 @@ def test_the_runtime_predicts_what_we_predict_from_columns_of_every_kind(tmp_pat
     found = predictions_of(export.export(model), inputs)
     wanted = our_predictions(path, fresh, tmp_path)
     assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
+
+
+@needs_onnx
+def test_a_local_model_is_refused_with_the_reason(tmp_path: Path) -> None:
+    model = load_model(str(fitted(tmp_path, mixed_rows(150), "--variant", "local")))
+    with pytest.raises(UsageError, match="rows of its leaf"):
+        export.export(model)
 
 
 @needs_onnx

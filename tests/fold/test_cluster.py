@@ -162,7 +162,7 @@ def assert_same(files: Path, found: Model, variant: str) -> None:
     assert np.abs(predictions(files, found) - expected).max() <= 1e-8 * np.std(expected)
 
 
-@pytest.mark.parametrize("variant", ["approximate", "incremental", "kernel"])
+@pytest.mark.parametrize("variant", ["approximate", "incremental", "kernel", "local"])
 def test_a_cluster_finds_the_model_that_one_process_finds(cluster: Cluster, files: Path, variant: str) -> None:
     assert_same(files, fitted(files, cluster.engine(), variant), variant)
 

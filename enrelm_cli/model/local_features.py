@@ -1,0 +1,96 @@
+"""What the local variant predicts with: a kernel on landmarks, and in each leaf on its own rows.
+
+    f(x) = K(x, Z) c_b + K(x, X_b) a_b   for x in leaf b
+
+m + n_b kernel values and one product a row. It is one hidden output: the leaves have no nested sizes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enrelm_cli.inputs.checks import integers, must, numbers
+from enrelm_cli.kernels import nngp
+from enrelm_cli.kernels.arcsine import Kernel
+from enrelm_cli.model.features import BLOCK, check_kernel, kernel_document, kernel_from
+from enrelm_cli.model.leaves import Integers, Leaves
+from enrelm_cli.types import Array
+
+
+@dataclass(frozen=True)
+class LocalFeatures:
+    """f(x) as the only hidden output."""
+
+    kind: ClassVar[str] = "local"
+    size: ClassVar[int] = 1
+    kernel: Kernel
+    leaves: Leaves
+    Z: Array = field(repr=False)  # (m, d) landmarks
+    C: Array = field(repr=False)  # (leaves, m)
+    X: Array = field(repr=False)  # (N, d) distinct training rows, leaf after leaf
+    a: Array = field(repr=False)  # (N,)
+    first: Integers = field(repr=False)  # (leaves + 1,) where the rows of each leaf start
+
+    def outputs(self, X: Array) -> Array:
+        """(t, d) -> (t, 1)."""
+        return self._values(X)[:, None]
+
+    def combine(self, X: Array, beta: Array) -> Array:
+        """beta f(X): (t,)."""
+        total: Array = beta[0] * self._values(X)
+        return total
+
+    def _values(self, X: Array) -> Array:
+        values = np.empty(len(X))
+        landmarks = self.kernel.prepare(self.Z)
+        for b, places in self.leaves.groups(X):
+            rows = slice(self.first[b], self.first[b + 1])
+            own, a, c = self.kernel.prepare(self.X[rows]), self.a[rows], self.C[b]
+            for start in range(0, len(places), BLOCK):
+                block = places[start : start + BLOCK]
+                values[block] = landmarks.against(X[block]) @ c + own.against(X[block]) @ a
+        return values
+
+    def take(self, order: NDArray[np.int64]) -> LocalFeatures:
+        if len(order) != 1 or order[0] != 0:
+            raise ValueError("the local variant has one hidden output")
+        return self
+
+    @property
+    def kernel_values(self) -> int:
+        """That a prediction takes at most."""
+        return len(self.Z) + int(np.diff(self.first).max())
+
+    @property
+    def numbers(self) -> int:
+        """That a model file holds of it."""
+        return self.Z.size + self.C.size + self.X.size + self.a.size
+
+    def require(self) -> None:
+        nngp.require(self.kernel.activation, self.kernel.backend)
+
+    def check(self, n: int, d: int) -> None:
+        must(n == 1, "the local variant has one hidden output")
+        self.leaves.check(d)
+        check_kernel(self.kernel, d)
+        numbers("Z", self.Z, (len(self.Z), d))
+        numbers("C", self.C, (self.leaves.count, len(self.Z)))
+        numbers("X", self.X, (len(self.X), d))
+        numbers("a", self.a, (len(self.X),))
+        integers("first", self.first, (self.leaves.count + 1,), 0, len(self.X))
+        must(self.first[0] == 0 and self.first[-1] == len(self.X), "'first' leaves rows out")
+        must(bool(np.all(np.diff(self.first) >= 0)), "'first' does not go up")
+
+    def to_document(self) -> dict[str, Any]:
+        own = {"Z": self.Z, "C": self.C, "X": self.X, "a": self.a, "first": self.first}
+        return {**kernel_document(self.kernel), "leaves": self.leaves.to_document(), **own}
+
+    @staticmethod
+    def from_document(document: dict[str, Any]) -> LocalFeatures:
+        kernel, leaves = kernel_from(document), Leaves.from_document(document["leaves"])
+        Z, C, X, a, first = (document[name] for name in ("Z", "C", "X", "a", "first"))
+        return LocalFeatures(kernel, leaves, Z, C, X, a, first)

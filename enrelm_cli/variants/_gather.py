@@ -1,0 +1,143 @@
+"""Training rows by leaf: in memory where the table is, else in temporary files, a file a leaf."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.inputs.split import Side
+from enrelm_cli.inputs.standard import View
+from enrelm_cli.inputs.training import Training
+from enrelm_cli.model.leaves import Leaves
+from enrelm_cli.types import Keys
+from enrelm_cli.variants._leaves import LeafRows, leaf_rows
+
+# Bytes of rows that wait in memory before they are written.
+_WAITING = 64 << 20
+_PREFIX = "enrelm-leaves-"
+_SPAN = 2**64
+
+
+@dataclass(frozen=True)
+class LeafChunks:
+    """A chunk's training rows by leaf."""
+
+    leaves: dict[int, Chunk]
+    rows: int
+
+
+@dataclass(frozen=True)
+class RowsByLeaf:
+    """From a chunk of the table to its training rows by leaf; an even choice of them where the bound says so."""
+
+    view: View
+    leaves: Leaves
+    below: int  # of 2^64: rows with a larger hash are left to the landmarks alone; equal inputs stay together
+
+    def __call__(self, chunk: Chunk) -> LeafChunks:
+        kept = chunk if self.below >= _SPAN else chunk.where(chunk.key < np.uint64(self.below))
+        kept = self.view(kept, Side.TRAIN)
+        return LeafChunks({b: kept.take(places) for b, places in self.leaves.groups(kept.X)}, chunk.rows)
+
+
+@dataclass(frozen=True)
+class Leafed:
+    """The rows of every leaf, a piece each."""
+
+    pieces: Sequence[Iterable[LeafRows]]
+    total: int
+    complete: bool  # every training row is in one
+
+
+@contextmanager
+def gathered(data: Training, leaves: Leaves, most: int) -> Iterator[Leafed]:
+    """One pass over the rows; at most about `most` of them. Files vanish at the end, also those of killed runs."""
+    below = _SPAN if most >= data.T else int(_SPAN * (most / data.T))
+    chunks = data.rows.engine.map(
+        data.rows.pieces, RowsByLeaf(data.view, leaves, below), "rows by leaf", data.rows.total
+    )
+    if data.rows.in_memory:
+        yield _in_memory(chunks, leaves.count, below >= _SPAN)
+        return
+    remove_stale()
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+    try:
+        yield _on_disk(chunks, leaves.count, below >= _SPAN, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _in_memory(chunks: Iterable[LeafChunks], count: int, complete: bool) -> Leafed:
+    parts: list[list[Chunk]] = [[] for _ in range(count)]
+    for chunk in chunks:
+        for b, rows in chunk.leaves.items():
+            parts[b].append(rows)
+    leaves = [leaf_rows(part) for part in parts]
+    return Leafed([[leaf] for leaf in leaves], sum(leaf.rows for leaf in leaves), complete)
+
+
+# --- on disk ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LeafFile:
+    """A leaf's rows, read when they are needed: [X, y, the bits of the key] a row."""
+
+    path: Path
+    columns: int
+
+    def __iter__(self) -> Iterator[LeafRows]:
+        table = np.fromfile(self.path).reshape(-1, self.columns) if self.path.exists() else np.empty((0, self.columns))
+        key: Keys = np.ascontiguousarray(table[:, -1]).view(np.uint64)
+        yield leaf_rows([Chunk(np.ascontiguousarray(table[:, :-2]), table[:, -2].copy(), key, 0)])
+
+    def __reduce__(self) -> tuple[type[list[LeafRows]], tuple[list[LeafRows]]]:
+        """A worker elsewhere does not see the file: it is sent the rows."""
+        return list, (list(self),)
+
+
+def _on_disk(chunks: Iterable[LeafChunks], count: int, complete: bool, folder: Path) -> Leafed:
+    waiting: dict[int, list[Chunk]] = {}
+    size, total, columns = 0, 0, 2
+    for chunk in chunks:
+        for b, rows in chunk.leaves.items():
+            waiting.setdefault(b, []).append(rows)
+            size, total, columns = size + rows.X.nbytes, total + rows.rows, rows.X.shape[1] + 2
+        if size > _WAITING:
+            _write(waiting, folder)
+            waiting, size = {}, 0
+    _write(waiting, folder)
+    return Leafed([LeafFile(folder / f"{b}", columns) for b in range(count)], total, complete)
+
+
+def _write(waiting: dict[int, list[Chunk]], folder: Path) -> None:
+    for b, parts in waiting.items():
+        with open(folder / f"{b}", "ab") as file:
+            for rows in parts:
+                np.column_stack((rows.X, rows.y, rows.key.view(np.float64))).tofile(file)
+
+
+def remove_stale() -> None:
+    """Folders of runs that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if pid.isdigit() and not _alive(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True  # somebody else's
+    return True

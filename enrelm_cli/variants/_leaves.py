@@ -1,0 +1,126 @@
+"""Cutting the rows into leaves: balanced, deterministic, and the same in any order of the rows.
+
+A leaf with too many rows is cut at the middle of the input whose cut lowers the target's variance most: the cost of
+a leaf is cubic in its rows, so the halves should be equal. Cuts come from the even sample of the training rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.model.leaves import Integers, Leaves
+from enrelm_cli.types import Array, Keys
+
+# A cut leaves at least this share on each side, where some input has such a cut.
+_BALANCED = 0.25
+
+
+@dataclass
+class _Growing:
+    """The cuts so far: a cut's children come after it."""
+
+    column: list[int] = field(default_factory=list)
+    at: list[float] = field(default_factory=list)
+    low: list[int] = field(default_factory=list)
+    high: list[int] = field(default_factory=list)
+    leaves: int = 0
+
+    def leaf(self) -> int:
+        self.leaves += 1
+        return -self.leaves
+
+    def cut(self, column: int, at: float) -> int:
+        self.column.append(column)
+        self.at.append(at)
+        self.low.append(0)
+        self.high.append(0)
+        return len(self.at) - 1
+
+    def grown(self) -> Leaves:
+        columns, low, high = (np.array(one, np.int64) for one in (self.column, self.low, self.high))
+        return Leaves(columns, np.array(self.at, float), low, high)
+
+
+def grow(sample: Chunk, T: int, most: int) -> Leaves:
+    """Leaves of at most about `most` of the T training rows, cut where the even sample of them says."""
+    growing = _Growing()
+    each = T / max(sample.rows, 1)  # training rows that a row of the sample stands for
+
+    def part(rows: Integers) -> int:
+        best = best_cut(sample.X[rows], sample.y[rows]) if each * len(rows) > most else None
+        if best is None:
+            return growing.leaf()
+        place = growing.cut(*best)
+        low = sample.X[rows, best[0]] <= best[1]
+        growing.low[place], growing.high[place] = part(rows[low]), part(rows[~low])
+        return place
+
+    part(np.arange(sample.rows))
+    return growing.grown()
+
+
+def best_cut(X: Array, y: Array) -> tuple[int, float] | None:
+    """(input, where): the middle cut that lowers the target's variance most; None where all rows are equal.
+
+    With s the sum of y - ybar below a cut of n into l and n - l rows, the sum of squares falls by s²/l + s²/(n - l).
+    """
+    n, y = len(y), y - y.mean()
+    found: list[tuple[bool, float, int, float]] = []
+    for k in range(X.shape[1]):
+        at = middle(X[:, k])
+        if at is None:
+            continue
+        low = X[:, k] <= at
+        count, s = int(np.count_nonzero(low)), float(y[low].sum())
+        share = min(count, n - count) / n
+        # Where no input has a balanced cut, the most balanced one.
+        gain = s * s / count + s * s / (n - count) if share >= _BALANCED else share
+        found.append((share >= _BALANCED, gain, -k, at))
+    if not found:
+        return None
+    _, _, k, at = max(found)
+    return -k, at
+
+
+def middle(x: Array) -> float | None:
+    """The number between two different values of x that leaves nearest to half of them below; None if there is none."""
+    x = np.sort(x)
+    steps = np.flatnonzero(x[1:] > x[:-1]) + 1
+    if not len(steps):
+        return None
+    i = int(steps[np.argmin(np.abs(2 * steps - len(x)))])
+    between = 0.5 * (x[i - 1] + x[i])
+    return float(between) if x[i - 1] <= between < x[i] else float(x[i - 1])
+
+
+# --- rows by leaf ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LeafRows:
+    """The rows of one leaf with every input once: rows that are equal are one, of a weight."""
+
+    X: Array  # (n, d)
+    key: Keys  # (n,) sorted
+    y: Array  # (n,) the mean target of the rows with this input
+    weight: Array  # (n,) how many there are
+    apart: Array  # (t,) every row's target less that mean
+    input: Integers  # (t,) which input each row has
+
+    @property
+    def rows(self) -> int:
+        return len(self.input)
+
+
+def leaf_rows(chunks: Sequence[Chunk]) -> LeafRows:
+    """Sorted by the hash of the inputs, and equal inputs by target: no bit depends on the order of the rows."""
+    X, y, key = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y", "key"))
+    order = np.lexsort((y, key))
+    X, y, key = X[order], y[order], key[order]
+    key, first, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    mean = np.bincount(place, y) / count
+    return LeafRows(np.ascontiguousarray(X[first]), key, mean, count.astype(float), y - mean[place], place)

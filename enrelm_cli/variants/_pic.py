@@ -1,0 +1,179 @@
+"""The algebra of the local part (PIC, partially independent conditional): a fold over leaves of m x m sums.
+
+With landmarks Z, F = K(X, Z) R where R R' = K_ZZ^-1, and rows in leaves b (METHOD.md, point 17),
+
+    S = F F' + blockdiag(K_bb - F_b F_b') + alpha I.
+
+The intercept is free: it is one more column of F, of ones, that no prior holds back. Rows with equal inputs are one row
+of weight n: its noise is alpha/n, so every row of F, K and y is multiplied by sqrt(n) and the noise is alpha again.
+For every leaf, with L_b L_b' = D_b = K_bb - F_b F_b' + alpha I, W_b = L_b^-1 F_b and v_b = L_b^-1 y_b:
+
+    B = I_0 + sum_b W_b'W_b   (I_0: the identity with 0 for the intercept),   w = B^-1 sum_b W_b'v_b,
+    a_b = L_b'^-1 (v_b - W_b w),   f(x) = F(x) w + (K(x, X_b) - F(x) F_b') a_b = K(x, Z) c_b + K(x, X_b) a_b + w_0,
+
+with c_b = R (w - F_b'a_b). The error of a row when it and its twins are left out is exactly a_i / [S^-1]_ii, where
+S^-1 is that of the free intercept and, with B = L L',
+
+    diag = colsum((L_b^-1)²) - rowsum((D_b^-1 F_b L'^-1)²).
+
+One leaf is exact kernel ridge regression. Rows that the local part does not see count with their sums F'F/alpha and
+F'y/alpha: with no leaf at all, what is left is ridge regression on F, the kernel variant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from enrelm_cli.fold.folds import Sums, one_blas_thread
+from enrelm_cli.fold.unlocked import cholesky, lower_inverse, lower_solve, triangular_product
+from enrelm_cli.kernels.arcsine import Kernel, Prepared
+from enrelm_cli.phase_one.eigenbasis import Projection
+from enrelm_cli.types import Array
+from enrelm_cli.variants._leaves import LeafRows
+
+
+@dataclass(frozen=True)
+class Global:
+    """What every leaf shares: the kernel and its landmarks."""
+
+    kernel: Kernel
+    prepared: Prepared  # landmarks
+    projection: Projection
+
+    @property
+    def size(self) -> int:
+        """Columns of F, the intercept's included."""
+        return int(self.projection.R.shape[1]) + 1
+
+    def features(self, leaf: LeafRows) -> Array:
+        """F_b with its column of ones, each row times sqrt(n): (n, k + 1)."""
+        root = np.sqrt(leaf.weight)[:, None]
+        F = np.empty((len(root), self.size))
+        np.multiply(self.projection.of(self.prepared.against(leaf.X)), root, out=F[:, :-1])
+        F[:, -1:] = root
+        return F
+
+    def residual(self, leaf: LeafRows, F: Array) -> Array:
+        """K_bb - F_b F_b': (n, n)."""
+        root = np.sqrt(leaf.weight)
+        D = self.kernel.gram(leaf.X, leaf.X)
+        D *= root[:, None]
+        D *= root
+        D -= F[:, :-1] @ F[:, :-1].T
+        return D
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """One leaf at one alpha."""
+
+    F: Array  # (n, k + 1)
+    L: Array  # (n, n), lower triangle
+    W: Array  # (n, k + 1)
+    v: Array  # (n, 1)
+
+
+def _factor(shared: Global, leaf: LeafRows, alpha: float) -> _Factor:
+    F = shared.features(leaf)
+    L = shared.residual(leaf, F)
+    L.flat[:: len(L) + 1] += alpha
+    if not cholesky(L):
+        # Rounding leaves K_bb - F_b F_b' at worst some 1e-10 below zero, and alpha is far above that.
+        raise FloatingPointError("the covariance of a leaf is not positive definite")
+    W, v = F.copy(), (np.sqrt(leaf.weight) * leaf.y)[:, None]
+    lower_solve(L, W)
+    lower_solve(L, v)
+    return _Factor(F, L, W, v)
+
+
+@dataclass(frozen=True)
+class LeafSums:
+    """Partial over leaves: W'W and W'v."""
+
+    shared: Global
+    alpha: float
+
+    def __call__(self, leaf: LeafRows) -> Sums:
+        one = _factor(self.shared, leaf, self.alpha)
+        return Sums({"WW": one.W.T @ one.W, "Wv": one.W.T @ one.v[:, 0]})
+
+
+@dataclass(frozen=True)
+class LeafProducts:
+    """Partial over leaves: F'F and F'y. All rows' sums without these are those of the rows outside of every leaf."""
+
+    shared: Global
+
+    def __call__(self, leaf: LeafRows) -> Sums:
+        F = self.shared.features(leaf)
+        return Sums({"FF": F.T @ F, "Fy": F.T @ (np.sqrt(leaf.weight) * leaf.y)})
+
+
+@dataclass(frozen=True)
+class Solution:
+    """w and the inverse factor of B."""
+
+    alpha: float
+    w: Array  # (k + 1,) the last is the intercept
+    inverse: Array  # (k + 1, k + 1) L'^-1 with B = L L': upper triangular, in Fortran order
+
+
+@one_blas_thread
+def solve(leaves: Sums | None, outside: Sums | None, alpha: float) -> Solution:
+    """From the sums of the leaves (WW, Wv) and of the rows that are in none (FF, Fy)."""
+    B, h = np.zeros(()), np.zeros(())
+    if leaves is not None:
+        B, h = B + leaves["WW"], h + leaves["Wv"]
+    if outside is not None:
+        B, h = B + outside["FF"] / alpha, h + outside["Fy"] / alpha
+    B.flat[: -1 : len(B) + 1] += 1.0  # no prior holds the intercept back
+    if not cholesky(B):
+        raise FloatingPointError("the sums of the leaves are not positive definite")
+    w = h[:, None].copy()
+    lower_solve(B, w)
+    lower_solve(B, w, transposed=True)
+    lower_inverse(B)
+    return Solution(alpha, w[:, 0], np.tril(B).T)
+
+
+@dataclass(frozen=True)
+class LeafWeights:
+    """What a leaf adds to the prediction, and the errors of its inputs' mean targets when they are left out."""
+
+    leaf: LeafRows
+    a: Array  # (n,)
+    c: Array  # (m,)
+    errors: Array  # (n,)
+
+    @property
+    def squares(self) -> float:
+        """The sum of squared left-out errors of its rows."""
+        return float(np.sum((self.leaf.apart + self.errors[self.leaf.input]) ** 2))
+
+
+@dataclass(frozen=True)
+class WeighLeaf:
+    """A leaf's weights, once all leaves' sums are known."""
+
+    shared: Global
+    solution: Solution
+
+    def __call__(self, leaf: LeafRows) -> LeafWeights:
+        one, w = _factor(self.shared, leaf, self.solution.alpha), self.solution.w
+        a = one.v - one.W @ w[:, None]
+        lower_solve(one.L, a, transposed=True)
+        free = self._free(one)
+        root = np.sqrt(leaf.weight)
+        c = self.shared.projection.R @ (w[:-1] - one.F[:, :-1].T @ a[:, 0])
+        return LeafWeights(leaf, a[:, 0] * root, c, a[:, 0] / (free * root))
+
+    def _free(self, one: _Factor) -> Array:
+        """diag S^-1 of the leaf's rows; overwrites the factor."""
+        lower_solve(one.L, one.W, transposed=True)
+        explained = triangular_product(one.W, self.solution.inverse)
+        lower_inverse(one.L)
+        inverse = np.tril(one.L)
+        free: Array = np.einsum("ij,ij->j", inverse, inverse) - np.einsum("ij,ij->i", explained, explained)
+        return free

@@ -1,0 +1,185 @@
+"""The local variant: the kernel variant's landmarks for all rows, and an exact kernel inside leaves of them.
+
+Above a few thousand rows landmarks are what limits the kernel variant; leaves see every row (`_pic.py` has the algebra,
+`_leaves.py` the cuts, `_gather.py` the rows by leaf). Two passes over the leaves, in which only sums of the size of the
+landmarks travel: the same for threads and for a cluster, where a leaf is a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from enrelm_cli.fold.folds import Chunk, Engine, Sums
+from enrelm_cli.inputs.split import Side, TrainOnValidation
+from enrelm_cli.model.leaves import Leaves
+from enrelm_cli.model.local_features import LocalFeatures
+from enrelm_cli.model.network import Network
+from enrelm_cli.phase_one.eigenbasis import landmark_projection
+from enrelm_cli.phase_one.landmarks import Landmarks
+from enrelm_cli.phase_one.phase_one import JOINED, Basis, Start, distinct_inputs
+from enrelm_cli.settings import MethodSettings
+from enrelm_cli.types import Array, Keys
+from enrelm_cli.variants._gather import gathered
+from enrelm_cli.variants._leaves import LeafRows, grow
+from enrelm_cli.variants._pic import Global, LeafProducts, LeafSums, LeafWeights, WeighLeaf, solve
+from enrelm_cli.variants._variant import Variant
+from enrelm_cli.variants.kernel import MIN_RIDGE, best_alpha
+
+# Ridges that are tried, around that of the exact kernel on some rows (the best of the three on every table measured).
+_AROUND = np.array([1 / 3, 1.0, 3.0])
+# Rows of the leaves that try them, and rows that say around which.
+_TRYING, _EXACT = 3000, 700
+
+# Landmarks that are enough beside leaves (cal_housing: 0.408 with 1,000, 0.404 with 2,000 at three times the cost).
+_ENOUGH = 1000
+ONE_SIZE = "leaves have no nested sizes: the error is one number, drawn as a line"
+
+Pieces = Sequence[Iterable[LeafRows]]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The weights of every leaf at one ridge."""
+
+    alpha: float
+    intercept: float
+    leaves: list[LeafWeights]
+
+    @property
+    def rows(self) -> int:
+        return sum(one.leaf.rows for one in self.leaves)
+
+    def left_out(self, sample: Chunk) -> Array:
+        """The error of each of these training rows when it is left out with its twins: (t,).
+
+        Rows that are in no leaf have none; those of other rows stand for them.
+        """
+        key, y, errors = (np.concatenate(one) for one in zip(*map(_of_inputs, self.leaves), strict=True))
+        order = np.argsort(key)
+        place = order[np.minimum(np.searchsorted(key, sample.key, sorter=order), len(order) - 1)]
+        known = key[place] == sample.key
+        found: Array = sample.y - y[place] + errors[place]
+        found[~known] = np.resize(found[known], np.count_nonzero(~known))
+        return found
+
+
+def _of_inputs(weights: LeafWeights) -> tuple[Keys, Array, Array]:
+    """Every input of a leaf: its key, its mean target, and the error of that when it is left out."""
+    return weights.leaf.key, weights.leaf.y, weights.errors
+
+
+@dataclass(frozen=True)
+class LocalFit:
+    """Leaves to be fitted together, wherever the engine works."""
+
+    engine: Engine
+    shared: Global
+    outside: Sums | None = None  # F'F and F'y of the training rows that are in no leaf
+
+    def at(self, alpha: float, pieces: Pieces) -> Fitted:
+        """Two passes over the leaves."""
+        sums = self.engine.fold(pieces, LeafSums(self.shared, alpha), "leaves")
+        solution = solve(sums, self.outside, alpha)
+        weights = list(self.engine.map(pieces, WeighLeaf(self.shared, solution), "weights of the leaves"))
+        return Fitted(alpha, float(solution.w[-1]), weights)
+
+
+def fit(basis: Basis, method: MethodSettings) -> Network:
+    """Leaves, the ridge that a part of them chooses by exact left-out errors, and the weights of all."""
+    data, kernel = basis.data, basis.tuned.kernel
+    landmarks = _landmarks(basis, method)
+    shared = Global(kernel, kernel.prepare(landmarks.Z), landmark_projection(kernel, landmarks))
+    leaves = grow(data.sample(), min(data.T, method.local_rows), method.leaf_rows)
+    with gathered(data, leaves, method.local_rows) as rows:
+        alpha = _ridge(LocalFit(data.rows.engine, shared), basis, _some(rows.pieces, rows.total))
+        outside = None if rows.complete else _outside(basis, shared, rows.pieces)
+        found = LocalFit(data.rows.engine, shared, outside).at(alpha, rows.pieces)
+    features = _features(shared, landmarks.Z, leaves, found)
+    left_out = found.left_out(data.sample())
+    facts = {
+        "alpha": alpha,
+        "leave_one_out_error": float(np.sqrt(np.mean(left_out**2))),
+        "leaves": leaves.count,
+        "rows_in_leaves": found.rows,
+        "largest_leaf": int(np.diff(features.first).max()),
+        "kernel_values_per_prediction": features.kernel_values,
+        "numbers_in_model": features.numbers,
+    }
+    return Network(features, np.ones(1), found.intercept, ONE_SIZE, converged=True, facts=facts, left_out=left_out)
+
+
+def _landmarks(basis: Basis, method: MethodSettings) -> Landmarks:
+    """Those of the kernel variant, or the first of them where the leaves hold every row and nobody asked for more."""
+    landmarks = basis.landmarks
+    if landmarks.complete or method.landmarks is not None or method.local_rows < basis.data.T:
+        return landmarks
+    return Landmarks(landmarks.Z[:_ENOUGH], landmarks.key[:_ENOUGH], complete=False)
+
+
+def _outside(basis: Basis, shared: Global, pieces: Pieces) -> Sums | None:
+    """F'F and F'y of the rows that are in no leaf: phase 1 has those of all rows."""
+    if basis.gram is None:
+        return None
+    sides = JOINED if isinstance(basis.data.view.split, TrainOnValidation) else (Side.TRAIN,)
+    sums = basis.gram.sums.total(sides)
+    b, n = sums["b"][:, None], np.array([[float(sums["n"])]])
+    FF, Fy = np.block([[sums["BB"], b], [b.T, n]]), np.append(sums["By"], sums["y"])
+    inside = basis.data.rows.engine.fold(pieces, LeafProducts(shared), "rows outside of the leaves")
+    return Sums({"FF": FF - inside["FF"], "Fy": Fy - inside["Fy"]})
+
+
+def _some(pieces: Pieces, rows: int) -> Pieces:
+    """Leaves from all over the tree with about as many rows as it takes to choose a ridge."""
+    wanted = max(round(len(pieces) * _TRYING / max(rows, 1)), 1)
+    places = np.linspace(0, len(pieces) - 1, min(wanted, len(pieces))).round().astype(int)
+    return [pieces[i] for i in np.unique(places)]
+
+
+def _ridge(some: LocalFit, basis: Basis, pieces: Pieces) -> float:
+    """The ridge with the least left-out error of some leaves, near that of exact kernel ridge regression."""
+    alphas = np.maximum(_AROUND * _exact_ridge(basis), MIN_RIDGE)
+    fits = [some.at(float(alpha), pieces) for alpha in alphas]
+    squares = np.array([sum(leaf.squares for leaf in one.leaves) for one in fits])
+    return max(best_alpha(alphas, squares), MIN_RIDGE)
+
+
+def _exact_ridge(basis: Basis) -> float:
+    """The ridge of exact kernel ridge regression on some rows: tuning has it, if there was any."""
+    from enrelm_cli.phase_one.tuning.ridge import leave_one_out
+
+    if basis.tuned.tuning is not None:
+        return basis.tuned.tuning.alpha
+    X, y = distinct_inputs(basis.data.sample())
+    return leave_one_out(basis.tuned.kernel.gram(X[:_EXACT], X[:_EXACT]), y[:_EXACT]).alpha
+
+
+def _features(shared: Global, Z: Array, leaves: Leaves, found: Fitted) -> LocalFeatures:
+    X, a, C = zip(*((one.leaf.X, one.a, one.c) for one in found.leaves), strict=True)
+    first = np.cumsum([0, *(len(one) for one in X)])
+    return LocalFeatures(shared.kernel, leaves, Z, np.array(C), np.concatenate(X), np.concatenate(a), first)
+
+
+class Local(Variant):
+    name = "local"
+    start = Start.TUNED
+    regularised = True
+
+    def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
+        return fit(basis, method)
+
+    def left_out(self, basis: Basis, network: Network) -> Array:
+        return np.zeros(0) if network.left_out is None else network.left_out
+
+    def most_neurons(self, basis: Basis, method: MethodSettings) -> int:
+        """One: the leaves have no nested sizes."""
+        return 1
+
+    def pays(self, basis: Basis) -> bool:
+        """Where every row is a landmark the kernel variant is exact already."""
+        return not basis.landmarks.complete
+
+
+VARIANT = Local()
