@@ -25,17 +25,16 @@ from numpy.polynomial.chebyshev import cheb2poly
 from scipy import special
 
 from enrelm_cli import __version__
+from enrelm_cli.commands.onnx_columns import Port, columns
+from enrelm_cli.commands.onnx_graph import Graph
 from enrelm_cli.errors import UsageError
-from enrelm_cli.inputs.encoding import Column
-from enrelm_cli.inputs.maps.column_map import FAR, ColumnMap
-from enrelm_cli.inputs.maps.dates import DAY
+from enrelm_cli.inputs.maps.column_map import FAR
 from enrelm_cli.inputs.maps.input_map import InputMap
-from enrelm_cli.inputs.maps.plain import OneHot, Value
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.model.features import HiddenLayer, KernelFeatures
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.model.model import Model
-from enrelm_cli.table.kinds import Kind
 from enrelm_cli.types import Array
 
 DTYPES = ("float64", "float32")
@@ -43,15 +42,6 @@ DTYPES = ("float64", "float32")
 _OPSETS = {"": 17, "ai.onnx.ml": 3}
 _IR_VERSION = 8
 _ENCODED = "inputs"
-
-
-@dataclass(frozen=True)
-class Port:
-    """One input of the graph."""
-
-    name: str
-    type: str  # float64, float32 or string
-    meaning: str
 
 
 @dataclass(frozen=True)
@@ -67,15 +57,14 @@ def export(model: Model, dtype: str = "float64", encoded: bool = False) -> Expor
     """The whole model as the bytes of an ONNX file."""
     if dtype not in DTYPES:
         raise UsageError(f"--dtype '{dtype}' is not one of {', '.join(DTYPES)}", "the default is --dtype float64")
-    graph = _Graph(_onnx(), taken={column.name for column in model.encoding.columns} | {_ENCODED})
-    ports, X = _encoded_input(graph, model, dtype) if encoded else _columns(graph, model, dtype)
+    graph = Graph(_onnx(), taken={column.name for column in model.encoding.columns} | {_ENCODED})
+    ports, X = _encoded_input(graph, model, dtype) if encoded else columns(graph, model, dtype)
     Z = _standardised(graph, X, model.input_map)
     y = _network(graph, Z, model)
-    # A product with a matrix of one cell: onnxruntime would fuse a scalar into the product before it, as a float32.
-    y = graph.op("Add", graph.op("MatMul", y, np.array([[model.target_scale.scale]])), model.target_scale.mean)
+    y = _own_units(graph, y, model.target_scale)
     output = graph.unused("prediction")
     graph.op("Cast", y, to=graph.type_of(dtype), output=output)
-    return Exported(graph.finished(model, ports, output, dtype), ports, output)
+    return Exported(_finished(graph, model, ports, output, dtype), ports, output)
 
 
 def _onnx() -> Any:
@@ -86,170 +75,41 @@ def _onnx() -> Any:
     return onnx
 
 
-# ------------------------------------------------------------------------------------------------------------- graph
+def _finished(graph: Graph, model: Model, ports: tuple[Port, ...], output: str, dtype: str) -> bytes:
+    helper = graph.onnx.helper
+    shape = ["rows", model.input_map.expansion.width if ports[0].name == _ENCODED and len(ports) == 1 else 1]
+    inputs = [helper.make_tensor_value_info(p.name, graph.type_of(p.type), shape, p.meaning) for p in ports]
+    outputs = [helper.make_tensor_value_info(output, graph.type_of(dtype), ["rows", 1])]
+    body = helper.make_graph(graph.nodes, "enrelm", inputs, outputs, graph.initializers)
+    opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
+    whole = helper.make_model(
+        body,
+        opset_imports=opsets,
+        ir_version=_IR_VERSION,
+        producer_name="enrelm",
+        producer_version=__version__,
+    )
+    names = model.input_map.expansion.names(model.encoding.columns)
+    facts = {
+        "target": model.encoding.target,
+        "variant": model.card.variant,
+        "neurons": str(model.network.size),
+        "encoded_inputs": json.dumps(list(names), ensure_ascii=False),
+    }
+    helper.set_model_props(whole, facts)
+    graph.onnx.checker.check_model(whole)
+    return bytes(whole.SerializeToString(deterministic=True))
 
 
-class _Graph:
-    """Nodes in the making. Operands are names of values, or numbers and arrays that become constants."""
-
-    def __init__(self, onnx: Any, taken: set[str]) -> None:
-        self.onnx = onnx
-        self._taken = taken
-        self._nodes: list[Any] = []
-        self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
-        self._initializers: list[Any] = []
-
-    def unused(self, name: str) -> str:
-        while name in self._taken:
-            name += "_"
-        self._taken.add(name)
-        return name
-
-    def type_of(self, dtype: str) -> int:
-        types = self.onnx.TensorProto
-        return int({"float64": types.DOUBLE, "float32": types.FLOAT, "string": types.STRING}[dtype])
-
-    def op(self, kind: str, *operands: Any, output: str | None = None, domain: str = "", **attributes: Any) -> str:
-        """Add a node; the name of its value."""
-        names = [operand if isinstance(operand, str) else self.constant(operand) for operand in operands]
-        result = output or self.unused(f"{kind}_{len(self._nodes)}")
-        self._nodes.append(self.onnx.helper.make_node(kind, names, [result], domain=domain, **attributes))
-        return result
-
-    def constant(self, value: Any) -> str:
-        array = np.asarray(value)
-        if array.dtype.kind == "f":
-            array = array.astype(np.float64)
-        key = (array.dtype.str, array.shape, array.tobytes())
-        if key not in self._constants:
-            name = self.unused(f"constant_{len(self._constants)}")
-            self._constants[key] = name
-            self._initializers.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return self._constants[key]
-
-    def to_double(self, value: str) -> str:
-        return self.op("Cast", value, to=self.type_of("float64"))
-
-    def polynomial(self, x: str, low: float, high: float, coefficients: tuple[float, ...]) -> str:
-        """sum_k c_k s^k by Horner's rule, s = x mapped from [low, high] to [-1, 1]."""
-        half = (high - low) / 2.0
-        s = self.op("Sub", self.op("Mul", x, 1.0 / half), (low + high) / 2.0 / half)
-        *others, last = coefficients
-        value: Any = last
-        for coefficient in reversed(others):
-            value = self.op("Add", self.op("Mul", s, value), coefficient)
-        return str(value)
-
-    def finished(self, model: Model, ports: tuple[Port, ...], output: str, dtype: str) -> bytes:
-        helper = self.onnx.helper
-        shape = ["rows", model.input_map.expansion.width if ports[0].name == _ENCODED and len(ports) == 1 else 1]
-        inputs = [helper.make_tensor_value_info(p.name, self.type_of(p.type), shape, p.meaning) for p in ports]
-        outputs = [helper.make_tensor_value_info(output, self.type_of(dtype), ["rows", 1])]
-        graph = helper.make_graph(self._nodes, "enrelm", inputs, outputs, self._initializers)
-        opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
-        whole = helper.make_model(
-            graph,
-            opset_imports=opsets,
-            ir_version=_IR_VERSION,
-            producer_name="enrelm",
-            producer_version=__version__,
-        )
-        names = model.input_map.expansion.names(model.encoding.columns)
-        facts = {
-            "target": model.encoding.target,
-            "variant": model.card.variant,
-            "neurons": str(model.network.size),
-            "encoded_inputs": json.dumps(list(names), ensure_ascii=False),
-        }
-        helper.set_model_props(whole, facts)
-        self.onnx.checker.check_model(whole)
-        return bytes(whole.SerializeToString(deterministic=True))
-
-
-# ----------------------------------------------------------------------------------------------------------- columns
-
-
-def _encoded_input(graph: _Graph, model: Model, dtype: str) -> tuple[tuple[Port, ...], str]:
+def _encoded_input(graph: Graph, model: Model, dtype: str) -> tuple[tuple[Port, ...], str]:
     port = Port(_ENCODED, dtype, "the encoded inputs, in the order of the property 'encoded_inputs'; none is missing")
     return (port,), graph.to_double(_ENCODED)
-
-
-def _columns(graph: _Graph, model: Model, dtype: str) -> tuple[tuple[Port, ...], str]:
-    """The encoding: X (rows, all encoded inputs)."""
-    ports, parts = [], []
-    for column in model.encoding.columns:
-        if not column.name:
-            raise UsageError("a column without a name cannot be an input of an ONNX model", "export with --encoded")
-        ports.append(_port(column, dtype))
-    for one in model.input_map.expansion.maps:
-        parts += _map(graph, one, model.encoding.columns[one.column])
-    return tuple(ports), graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
-
-
-def _port(column: Column, dtype: str) -> Port:
-    if column.levels is None:
-        # Microseconds since 1970 and large labels do not fit into float32.
-        return Port(column.name, "float64" if column.is_date else dtype, _meaning(column))
-    return Port(column.name, "float64" if _of_numbers(column) else "string", _meaning(column))
-
-
-def _of_numbers(column: Column) -> bool:
-    """Its levels are numbers, or true and false."""
-    return column.kind in (Kind.NUMBER, Kind.BOOLEAN)
-
-
-def _map(graph: _Graph, one: ColumnMap, column: Column) -> list[str]:
-    if isinstance(one, Value):
-        return _number(graph, one, column)
-    assert isinstance(one, OneHot)
-    assert column.levels is not None
-    levels = _number_levels if _of_numbers(column) else _text_levels
-    return levels(graph, column, column.levels, one.marked)
-
-
-def _meaning(column: Column) -> str:
-    if column.is_date and column.levels is None:
-        return "microseconds since 1970-01-01; NaN where missing"
-    if column.kind is Kind.BOOLEAN:
-        return "1 for true, 0 for false; NaN where missing"
-    if column.kind is Kind.NUMBER:
-        return "a category, as its number; NaN where missing" if column.levels else "a number; NaN where missing"
-    return 'a category, as its text; "" where missing'
-
-
-def _number(graph: _Graph, one: Value, column: Column) -> list[str]:
-    raw = graph.to_double(column.name)
-    missing = graph.op("IsNaN", raw)
-    value = graph.op("Div", graph.op("Sub", raw, one.origin), DAY) if one.dated else raw
-    filled = graph.op("Where", missing, one.fill, value)
-    return [filled, graph.to_double(missing)] if one.marked else [filled]
-
-
-def _number_levels(graph: _Graph, column: Column, levels: tuple[str, ...], marked: bool) -> list[str]:
-    words = {"true": 1.0, "false": 0.0}
-    values = np.array([[words[level] if level in words else float(level) for level in levels]])  # (1, levels)
-    raw = graph.to_double(column.name)
-    parts = [graph.to_double(graph.op("Equal", raw, values))]
-    return [*parts, graph.to_double(graph.op("IsNaN", raw))] if marked else parts
-
-
-def _text_levels(graph: _Graph, column: Column, levels: tuple[str, ...], marked: bool) -> list[str]:
-    known = [*levels, ""] if marked else list(levels)
-    code = graph.op(
-        "LabelEncoder",
-        column.name,
-        domain="ai.onnx.ml",
-        keys_strings=known,
-        values_int64s=list(range(len(known))),
-        default_int64=-1,
-    )
-    return [graph.to_double(graph.op("Equal", code, np.arange(len(known), dtype=np.int64)[None, :]))]
 
 
 # ------------------------------------------------------------------------------------------------ standard and network
 
 
-def _standardised(graph: _Graph, X: str, inputs: InputMap) -> str:
+def _standardised(graph: Graph, X: str, inputs: InputMap) -> str:
     Z = graph.op("Gather", X, inputs.keep.astype(np.int64), axis=1)
     if inputs.exponent.any():
         # Two factors: 2^-e itself may be beyond the largest number.
@@ -260,7 +120,20 @@ def _standardised(graph: _Graph, X: str, inputs: InputMap) -> str:
     return graph.op("Clip", Z, -FAR, FAR)
 
 
-def _network(graph: _Graph, Z: str, model: Model) -> str:
+def _own_units(graph: Graph, z: str, scale: TargetScale) -> str:
+    """`TargetScale.back`: (rows, 1) -> (rows, 1)."""
+    if scale.transform != "none":
+        u = graph.interpolated(z, *scale.table)
+    else:
+        u = z if scale.low is None else graph.op("Clip", z, *scale.range)
+    # A product with a matrix of one cell: onnxruntime would fuse a scalar into the product before it, as a float32.
+    y = graph.op("Add", graph.op("MatMul", u, np.array([[scale.scale]])), scale.mean)
+    for kind, bound in (("Max", scale.lower), ("Min", scale.upper)):
+        y = y if bound is None else graph.op(kind, y, bound)
+    return y
+
+
+def _network(graph: Graph, Z: str, model: Model) -> str:
     """intercept + s(Z) beta: (rows, 1)."""
     network, features = model.network, model.network.features
     if isinstance(features, HiddenLayer):
@@ -283,7 +156,7 @@ def _network(graph: _Graph, Z: str, model: Model) -> str:
     return graph.op("Add", graph.op("MatMul", S, weights[:, None]), constant)
 
 
-def _kernel(graph: _Graph, X: str, kernel: ArcsineKernel, Z: Array) -> str:
+def _kernel(graph: Graph, X: str, kernel: ArcsineKernel, Z: Array) -> str:
     """K(X, Z): (rows, m), as `ArcsineKernel.against` computes it."""
     prepared, b = kernel.prepare(Z), kernel.bias_variance
     root = np.sqrt(2.0 * np.broadcast_to(np.asarray(kernel.weight_variance), Z.shape[1:]))
@@ -347,7 +220,7 @@ def _erfc_tail() -> tuple[float, ...]:
     return tuple(cheb2poly(series.coef).tolist())
 
 
-def _arcsine(graph: _Graph, r: str) -> str:
+def _arcsine(graph: Graph, r: str) -> str:
     """2/pi arcsin r: z q(z^2) for z = |r| <= 1/2, and 1 - 2 sqrt(t) q(t) with t = (1 - z)/2 above.
 
     Rounding may leave r an ulp outside [-1, 1]. 2/pi is in q, not a factor of the result, which would become a float32
@@ -363,7 +236,7 @@ def _arcsine(graph: _Graph, r: str) -> str:
     return graph.op("Mul", graph.op("Sign", r), graph.op("Where", large, folded, small))
 
 
-def _erf(graph: _Graph, z: str) -> str:
+def _erf(graph: Graph, z: str) -> str:
     """z q(z^2) for |z| <= 2, and 1 - exp(-z^2) erfcx(z) up to 6, where erf is 1 to the last digit."""
     a = graph.op("Clip", graph.op("Abs", z), 0.0, 6.0)
     square = graph.op("Mul", a, a)
@@ -373,7 +246,7 @@ def _erf(graph: _Graph, z: str) -> str:
     return graph.op("Mul", graph.op("Sign", z), graph.op("Where", graph.op("Greater", a, 2.0), far, near))
 
 
-def _arctan(graph: _Graph, z: str) -> str:
+def _arctan(graph: Graph, z: str) -> str:
     """2/pi arctan z, with arctan z = arcsin(z / sqrt(1 + z^2)) for z <= 1 and pi/2 - arctan(1 / z) above."""
     a = graph.op("Abs", z)
     large = graph.op("Greater", a, 1.0)
@@ -382,17 +255,17 @@ def _arctan(graph: _Graph, z: str) -> str:
     return graph.op("Mul", graph.op("Sign", z), graph.op("Where", large, graph.op("Sub", 1.0, small), small))
 
 
-def _algebraic(graph: _Graph, z: str) -> str:
+def _algebraic(graph: Graph, z: str) -> str:
     """z / sqrt(1 + z^2); beyond 1e10 the one is below the last digit, and the square stays in range."""
     z = graph.op("Clip", z, -1e10, 1e10)
     return graph.op("Div", z, graph.op("Sqrt", graph.op("Add", graph.op("Mul", z, z), 1.0)))
 
 
-def _tanh(graph: _Graph, z: str) -> str:
+def _tanh(graph: Graph, z: str) -> str:
     return graph.op("Tanh", z)
 
 
-_ACTIVATIONS: dict[str, Callable[[_Graph, str], str]] = {
+_ACTIVATIONS: dict[str, Callable[[Graph, str], str]] = {
     "erf": _erf,
     "tanh": _tanh,
     "arctan": _arctan,

@@ -75,9 +75,9 @@ class TargetScale:
     def predicted(self, z: Array) -> Array:
         """u of predictions z, of any shape: clipped, and the mean over left-out errors."""
         if self.transform == "none":
-            u = z if self.low is None else np.clip(z, *self._range)
+            u = z if self.low is None else np.clip(z, *self.range)
         else:
-            u = np.interp(z, *self._table)
+            u = np.interp(z, *self.table)
         if self.lower is None and self.upper is None:
             return u
         lower, upper = (None if bound is None else self.standard(np.array(bound)) for bound in (self.lower, self.upper))
@@ -109,18 +109,18 @@ class TargetScale:
         return replace(self, errors=np.quantile(errors, (np.arange(_QUANTILES) + 0.5) / _QUANTILES))
 
     @cached_property
-    def _table(self) -> tuple[Array, Array]:
+    def table(self) -> tuple[Array, Array]:
         """Knots of z, and the mean of the inverse over left-out errors at each."""
         ends = (self._g(np.array([self.low, self.high])) - self.g_mean) / self.g_scale
         low, high = _with_margin(float(ends[0]), float(ends[1]))
         z = np.linspace(low, high, _KNOTS)
         errors = self.errors if len(self.errors) else np.zeros(1)
         # A power may end within the margin: there its inverse is clipped as well.
-        u = np.clip(self.units(np.clip(z[:, None] + errors, low, high)), *self._range)
+        u = np.clip(self.units(np.clip(z[:, None] + errors, low, high)), *self.range)
         return z, u.mean(axis=1)
 
     @property
-    def _range(self) -> tuple[float, float]:
+    def range(self) -> tuple[float, float]:
         return _with_margin(0.0 if self.low is None else self.low, 0.0 if self.high is None else self.high)
 
     def _g(self, u: Array) -> Array:

@@ -125,8 +125,10 @@ def _check(model: Model, document: dict[str, Any]) -> None:
 
 
 def _check_width(model: Model) -> None:
-    """A small file must not ask for much: one map of a kind for a column, and names of inputs that fit into memory."""
-    maps = [(type(one), one.column) for one in model.input_map.expansion.maps]
+    """A small file must not ask for much: one map of a kind for a column or for each part of its dates, and names of
+    inputs that fit into memory.
+    """
+    maps = [(type(one), one.column, getattr(one, "part", "")) for one in model.input_map.expansion.maps]
     must(len(set(maps)) == len(maps), "a column has the same map twice")
     names = sum(len(one.name) * (len(one.levels or ()) + 1) for one in model.encoding.columns)
     must(names <= _NAMES, "the names of its inputs are too long")

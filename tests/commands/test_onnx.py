@@ -160,6 +160,35 @@ def test_values_far_outside_of_the_training_rows_stay_equal(tmp_path: Path, vari
     assert np.abs(found - wanted).max() <= 1e-12 * np.abs(wanted).max()
 
 
+def rows_of_many_kinds(count: int, seed: int = 5) -> str:
+    """Dates with times over years, rare levels, small integers, heavy tails, a skewed target; cells missing in each."""
+    rng = np.random.default_rng(seed)
+    lines = ["when,shop,rooms,income,y"]
+    for _ in range(count):
+        hours = int(rng.integers(0, 24 * 1500))
+        when = str(np.datetime64("1999-02-20T00") + np.timedelta64(hours, "h"))
+        shop, rooms, income = int(rng.exponential(20.0)), int(rng.integers(1, 7)), rng.standard_cauchy()
+        log = 0.3 * rooms + 0.2 * np.sin(shop) + 0.001 * hours / 24 + (hours % 24 > 12) + 0.2 * rng.standard_normal()
+        cells = [when.replace("T", " ") + ":00:00", f"shop {shop}", str(rooms), f"{income:.5f}"]
+        cells = ["" if rng.random() < 0.03 else cell for cell in cells]
+        lines.append(",".join([*cells, f"{np.exp(log):.6f}"]))
+    return "\n".join(lines) + "\n"
+
+
+@needs_onnx
+@pytest.mark.parametrize("options", [("--transform", "log"), ("--transform", "yeo-johnson", "--lower", "1.5"), ()])
+def test_robust_inputs_and_target_scales_are_exported_too(tmp_path: Path, options: tuple[str, ...]) -> None:
+    path = fitted(tmp_path, rows_of_many_kinds(400), "--variant", "kernel", *options)
+    model = load_model(str(path))
+    kinds = {one["kind"] for one in model.input_map.to_document()["columns"]}
+    assert kinds == {"squashed", "scores", "value-indicators", "level-indicators", "level-means", "missing"}
+    fresh, far = tmp_path / "new.csv", "2096-12-31 23:00:00,,9,1e12,1\n"
+    fresh.write_text(rows_of_many_kinds(200, seed=6).replace("shop 3,", "shop unheard of,") + far)
+    found = predictions_of(export.export(model), feeds(model, fresh, "float64"))
+    wanted = our_predictions(path, fresh, tmp_path)
+    assert np.abs(found - wanted).max() <= 1e-11 * np.abs(wanted).max()
+
+
 @needs_onnx
 @pytest.mark.parametrize("name", ["erf", "tanh", "arctan", "algebraic"])
 def test_every_activation_is_exact_to_a_few_units_of_rounding(name: str) -> None:
@@ -168,12 +197,12 @@ def test_every_activation_is_exact_to_a_few_units_of_rounding(name: str) -> None
 
     from enrelm_cli.kernels import activation
 
-    graph = export._Graph(onnx, {"z"})
+    graph = export.Graph(onnx, {"z"})
     output = export._ACTIVATIONS[name](graph, "z")
     make = onnx.helper.make_tensor_value_info
     double = onnx.TensorProto.DOUBLE
     body = onnx.helper.make_graph(
-        graph._nodes, "g", [make("z", double, ["n"])], [make(output, double, ["n"])], graph._initializers
+        graph.nodes, "g", [make("z", double, ["n"])], [make(output, double, ["n"])], graph.initializers
     )
     whole = onnx.helper.make_model(body, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
     z = np.concatenate([np.linspace(-7.0, 7.0, 20_001), np.logspace(-300, 99, 800), [0.0]])

@@ -21,7 +21,7 @@ KNOTS = 200
 # Most different values of a number that are also taken for categories, and how many rows each must have on average.
 FEW_VALUES = 24
 _ROWS_PER_VALUE = 4
-_BEND = 3.0
+BEND = 3.0
 _FAR = 1e100  # beyond it a square overflows
 
 
@@ -54,7 +54,7 @@ class Squashed:
         """(t,) -> (t,), NaN where missing."""
         with np.errstate(over="ignore"):
             z = np.clip((x - self.centre) / self.unit, -_FAR, _FAR)
-        squashed: Array = z / np.sqrt(1.0 + (z / _BEND) ** 2)
+        squashed: Array = z / np.sqrt(1.0 + (z / BEND) ** 2)
         return squashed
 
     def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
