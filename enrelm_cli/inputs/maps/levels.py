@@ -34,6 +34,9 @@ MOST_INDICATORS = 200
 # is not: it lowers the left-out error more than the error of new rows.
 MOST_POOLED = 0.05
 PRIOR = 10.0
+# With so many frequent levels a new one is to be expected.
+MANY_LEVELS = 20
+_HIDDEN_FOLD = 0
 _AVERAGE = -1  # the slot of a level that is the average row
 
 
@@ -51,6 +54,7 @@ class LevelIndicators:
     column: int
     slot: NDArray[np.int64]  # (L + 2,) of each level, of a missing cell, of an unseen level; -1: the average row
     shares: Array  # (k,) of the training rows in each slot
+    hidden: bool = False  # training rows of one fold pass for unseen: what that costs is then known
     shared = True
     least_spread = RARE
 
@@ -66,6 +70,8 @@ class LevelIndicators:
 
     def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
         slot = self.slot[places(raw, len(self.slot) - 2)]
+        if self.hidden and fold is not None:
+            slot = np.where(fold == _HIDDEN_FOLD, self.slot[-1], slot)
         out[:] = 0.0
         inside = np.flatnonzero((slot >= 0) & (slot < self.width))
         out[inside, slot[inside]] = 1.0
@@ -77,6 +83,7 @@ class LevelIndicators:
         checks.must(2 <= k <= MOST_INDICATORS + 1, "'shares' are too few or too many")
         checks.integers("slot", self.slot, (len(column.levels or ()) + 2,), _AVERAGE, k - 1)
         checks.numbers("shares", self.shares, (k,), lowest=0.0)
+        checks.truth("hidden", self.hidden)
 
     def to_document(self) -> dict[str, Any]:
         return {"kind": "level-indicators", **vars(self)}
@@ -151,6 +158,9 @@ def indicators(place: int, levels: int, counts: Array) -> LevelIndicators | None
     slot[frequent] = np.arange(len(frequent))
     sizes = counts[frequent]
     rest = float(counts.sum() - sizes.sum())
+    hidden = len(frequent) >= MANY_LEVELS
+    if hidden:
+        rest, sizes = rest + float(sizes.sum()) / FOLDS, sizes * (1.0 - 1.0 / FOLDS)
     if rest > 0.0:
         others = np.ones(levels + 2, dtype=bool)
         others[frequent] = False
@@ -158,7 +168,7 @@ def indicators(place: int, levels: int, counts: Array) -> LevelIndicators | None
         sizes = np.append(sizes, rest)
     if len(sizes) < 2:
         return None
-    return LevelIndicators(place, slot, sizes / sizes.sum())
+    return LevelIndicators(place, slot, sizes / sizes.sum(), hidden)
 
 
 def pooled(counts: Array) -> float:
