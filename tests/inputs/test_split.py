@@ -8,7 +8,15 @@ import pytest
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.fold.hashing import hash_numbers
-from enrelm_cli.inputs.split import Side, TrainOnValidation, hash_split, mostly_repeats, paper_split, row_keys_of
+from enrelm_cli.inputs.split import (
+    HashSplit,
+    Side,
+    TrainOnValidation,
+    hash_split,
+    mostly_repeats,
+    paper_split,
+    row_keys_of,
+)
 from enrelm_cli.types import Keys
 from tests import paper
 
@@ -154,3 +162,26 @@ def test_a_large_table_of_few_distinct_inputs_is_split_exactly() -> None:
 def test_four_rows_can_be_split_by_hash() -> None:
     key = keys(4)
     assert np.count_nonzero(hash_split(key, True, 1, 0.25).sides_of(key) == Side.TRAIN) == 3
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0])
+def test_a_split_of_nothing_or_everything_is_refused(size: float) -> None:
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        hash_split(keys(20), True, 1, size)
+
+
+def test_a_table_that_is_its_own_sample_is_split_exactly_however_many_inputs_it_has() -> None:
+    key = keys(3001)
+    sides = hash_split(key, True, 1, 0.25).sides_of(key)
+    assert np.count_nonzero(sides == Side.VALIDATION) == 751
+
+
+def test_a_bound_above_every_hash_holds_out_all_rows() -> None:
+    assert set(HashSplit(1, 2**64).sides_of(keys(50)).tolist()) == {Side.VALIDATION}
+
+
+def test_four_rows_that_cannot_be_split_are_told_why() -> None:
+    with pytest.raises(DataError, match="all 4 rows have the same inputs"):
+        hash_split(np.repeat(keys(1), 4), True, 1, 0.25)
+    with pytest.raises(DataError, match="the inputs of the 4 rows take only 2 different values"):
+        hash_split(np.repeat(keys(2), 2), True, 1, 0.25)

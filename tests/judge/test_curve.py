@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from enrelm_cli.judge.curve import Choice, best, choices, knee, smallest
+from enrelm_cli.judge.curve import Choice, Curve, ElmBand, best, choices, knee, smallest
 from enrelm_cli.judge.errors import relative_error, relative_errors
 from enrelm_cli.types import Array
 
@@ -186,3 +186,44 @@ def test_rounding_below_zero_counts_as_no_error() -> None:
 
 def test_a_constant_target_has_error_zero_or_infinity() -> None:
     np.testing.assert_array_equal(relative_errors(np.array([0.0, 1e-9]), 0.0), [0.0, np.inf])
+
+
+def literal_knee(e: Array) -> int | None:
+    """The docstring of `knee`, size by size."""
+    n, lowest = len(e), int(np.argmin(e))
+    drop = e[0] - e[lowest]
+    if drop <= 0.0 or n < 3:
+        return None
+    y = [(one - e[lowest]) / drop for one in e]
+    judged = y[: max(3 * (lowest + 1), 30)]
+    bends = [abs(judged[k + 2] - 2.0 * judged[k + 1] + judged[k]) for k in range(len(judged) - 2)]
+    noise = float(np.median(bends)) / (0.6745 * 6.0**0.5)
+    s = next(size for size in range(1, n + 1) if y[size - 1] <= max(0.05, 2.0 * noise))
+    w = min(n, 3 * s)
+    depth = [1.0 - (size - 1) / (w - 1) - y[size - 1] for size in range(1, w + 1)]
+    deepest = max(range(w), key=lambda k: depth[k])
+    clear = 6.0 * noise < 1.0 and depth[deepest] > 2.0**0.5 - 1.0 + 2.0 * noise
+    return deepest + 1 if clear else None
+
+
+def test_the_knee_is_the_one_that_its_formula_says() -> None:
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(600):
+        n = int(rng.integers(3, 120))
+        at = np.arange(n)
+        pace, noise, rise = rng.uniform(0.5, 30.0), 10.0 ** rng.uniform(-5.0, -1.0), rng.choice([0.0, 0.3])
+        e = 0.4 + 0.6 * np.exp(-at / pace) + rise * at / n + noise * rng.standard_normal(n)
+        chosen = knee(e)
+        found.append(None if chosen is None else chosen.neurons)
+        assert found[-1] == literal_knee(e)
+    assert {None, 3, 10} < set(found)
+
+
+def test_curves_count_their_neurons_from_one() -> None:
+    e = np.array([0.9, 0.5])
+    band = ElmBand(e, e, e, e, e, e, e, 7).to_json()
+    assert [point["neurons"] for point in band["curve"]] == [1, 2]
+    curve = Curve("kernel", e, e, choices(e), None, False, 2).to_json()
+    assert [point["neurons"] for point in curve["curve"]] == [1, 2]
+    assert curve["choices"]["best"] == {"neurons": 2, "validation_error": 0.5}
