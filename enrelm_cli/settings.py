@@ -53,7 +53,7 @@ class ReadOptions(Settings):
     """What the user said about the text of a table, and in what portions it is read."""
 
     delimiter: str | None = text(  # None: by extension, else by header line
-        None, "Cell separator; tab for a tab. Default: by file name and header.", DATA, "CHAR"
+        None, "Cell delimiter; tab for a tab. Default: from the file name and header.", DATA, "CHAR"
     )
     decimal: str | None = text(None, "Decimal mark of numbers. Default: a point, or what fits a column.", DATA, "MARK")
     encoding: str | None = text(None, "Text encoding of CSV files. Default: utf-8.", DATA, "NAME")
@@ -125,9 +125,9 @@ class Roles(Settings):
         None, "The column to predict (required).", DATA, "COL", flags=("--target", "-t"), completion="columns"
     )
     inputs: tuple[str, ...] = columns("Use only this column as input (repeatable).")  # empty: all without another role
-    numeric: tuple[str, ...] = columns("Insist that this column is numbers (repeatable).")
-    categorical: tuple[str, ...] = columns("Treat this column as categories, also when it is numbers (repeatable).")
-    drop: tuple[str, ...] = columns("Leave this column out (repeatable).")
+    numeric: tuple[str, ...] = columns("Require this column to be numeric (repeatable).")
+    categorical: tuple[str, ...] = columns("Treat this column as categorical even if it is numeric (repeatable).")
+    drop: tuple[str, ...] = columns("Ignore this column (repeatable).")
     keep: tuple[str, ...] = ()  # identifiers, handed through
 
     def used(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -192,7 +192,7 @@ class DataSettings(Settings):
     missing: str = choice(
         "fill",
         ("fill", "drop", "error"),
-        "Missing input cells: fill them, drop their rows, or error.",
+        "Missing input cells: fill them, drop their rows, or stop with an error.",
         DATA,
         metavar="HOW",
     )
@@ -205,12 +205,14 @@ class SplitSettings(Settings):
     kind: str = choice(
         "hash",
         ("hash", "shuffle"),
-        "Rows are split by a hash of their inputs, or by shuffle: the paper's permutation.",
+        "Split rows by a hash of their inputs, or by shuffle, the paper's permutation.",
         DATA,
         metavar="HOW",
         flags=("--split",),
     )
-    validation_size: float = real(0.25, "Share of rows that choose the number of neurons.", DATA, above=0.0, below=1.0)
+    validation_size: float = real(
+        0.25, "Fraction of rows that choose the number of neurons.", DATA, above=0.0, below=1.0
+    )
     seed: int = whole(1234, "Seed of the split.", DATA, at_most=2**32 - 1)
 
 
@@ -223,14 +225,14 @@ class KernelSettings(Settings):
 
     weight_variance: float | None = real(
         None,
-        "Variance of hidden weights (paper: 1). Default: tuned for kernel.",
+        "Variance of the hidden weights (paper: 1). Default: tuned for kernel.",
         KERNEL,
         above=0.0,
         hint="the paper's is --weight-variance 1",
     )
     bias_variance: float | None = real(
         None,
-        "Variance of hidden biases (paper: 0). Default: tuned for kernel.",
+        "Variance of the hidden biases (paper: 0). Default: tuned for kernel.",
         KERNEL,
         at_least=0.0,
         hint="the paper's is --bias-variance 0",
@@ -243,17 +245,17 @@ class KernelSettings(Settings):
         at_most=20,
         hint="the paper's is --depth 1",
     )
-    activation: str = choice("erf", ACTIVATIONS, "erf; tanh and arctan need the extra nngp.", KERNEL)
+    activation: str = choice("erf", ACTIVATIONS, "erf or algebraic; tanh and arctan need the extra nngp.", KERNEL)
     backend: str = choice(
         "closed-form",
         ("closed-form", "neural-tangents"),
-        "What computes the kernel: closed-form, or neural-tangents (extra nngp).",
+        "Kernel implementation: closed-form, or neural-tangents (extra nngp).",
         KERNEL,
         flags=("--kernel-backend",),
     )
-    tune: bool = flag(True, "Tune the kernel variant's kernel on the training rows.", KERNEL)
-    tune_rows: int = whole(4000, "Most rows that tuning looks at.", KERNEL, at_least=20)
-    tune_steps: int = whole(800, "Budget of tuning, in evaluations.", KERNEL, hint="--no-tune does no tuning")
+    tune: bool = flag(True, "Tune the kernel on the training rows (kernel variant).", KERNEL)
+    tune_rows: int = whole(4000, "Maximum number of rows used for tuning.", KERNEL, at_least=20)
+    tune_steps: int = whole(800, "Tuning budget, in evaluations.", KERNEL, hint="--no-tune does no tuning")
 
 
 @dataclass(frozen=True)
@@ -292,7 +294,7 @@ class MethodSettings(Settings):
 
     neurons: int | None = whole(
         None,
-        "Use this many neurons instead of choosing.",
+        "Use this many neurons instead of choosing the number.",
         METHOD,
         at_least=1,
         flags=("--neurons", "-n"),
@@ -302,21 +304,21 @@ class MethodSettings(Settings):
         None,
         SELECTIONS,
         "best: lowest error; knee: greatest curvature; smallest: fewest neurons within 1 % of the best. "
-        "Default: best; of kernel all neurons, unless fewer are clearly better.",
+        "Default: best; for kernel all neurons unless fewer are clearly better.",
         METHOD,
         metavar="HOW",
         only=("fit", "compare"),
     )
     max_neurons: int | None = whole(
         None,
-        "Largest network. Default: min(50 inputs, half of the rows).",
+        "Largest network size. Default: 50 per input, at most half of the rows.",
         METHOD,
         at_least=1,
-        hint="leave it out for min(50 inputs, half of the rows)",
+        hint="leave it out for 50 per input, at most half of the rows",
     )
     landmarks: int | None = whole(
         None,
-        "Rows that stand for all in the kernel: auto, all, or a number.",
+        "Nyström landmarks of the kernel: auto, all, or a number.",
         METHOD,
         at_least=2,
         words={"auto": None, "all": ALL_ROWS},
@@ -331,15 +333,17 @@ class MethodSettings(Settings):
     )
     epsilon: float | None = real(
         None,
-        "Step of the incremental variant. Default: 1/sqrt(rows).",
+        "Step size of the incremental variant. Default: 1/sqrt(rows).",
         METHOD,
         above=0.0,
         at_most=1.0,
         hint="leave it out for the paper's 1/sqrt(rows)",
     )
-    tolerance: float = real(1e-5, "The incremental variant stops below this improvement a step.", METHOD, at_least=0.0)
-    max_steps: int = whole(100_000, "Most steps of the incremental variant.", METHOD, at_least=1)
-    refit: bool = flag(True, "Fit once more to all rows at the chosen size.", METHOD, only=("fit",))
+    tolerance: float = real(
+        1e-5, "Stop the incremental variant at a smaller improvement per step.", METHOD, at_least=0.0
+    )
+    max_steps: int = whole(100_000, "Maximum number of steps of the incremental variant.", METHOD, at_least=1)
+    refit: bool = flag(True, "Refit on all rows at the chosen size.", METHOD, only=("fit",))
     kernel: KernelSettings = field(default_factory=KernelSettings)
     inputs: InputSettings = field(default_factory=InputSettings)
 
@@ -356,10 +360,10 @@ class MethodSettings(Settings):
 class ElmSettings(Settings):
     """The random ELM that the others are compared with."""
 
-    realizations: int = whole(20, "Random ELMs to average.", METHOD, at_least=1)
+    realizations: int = whole(20, "Number of random ELMs to average.", METHOD, at_least=1)
     weight_std: float | None = real(  # None: the paper's 1/sqrt(d)
         None,
-        "Spread of the ELM's weights. Default: 1/sqrt(inputs).",
+        "Standard deviation of the ELM's weights. Default: 1/sqrt(inputs).",
         METHOD,
         above=0.0,
         flags=("--elm-weight-std",),
@@ -376,15 +380,15 @@ class EngineSettings(Settings):
     """Where the fold runs."""
 
     engine: str = choice(
-        "local", ("local", "dask"), "local: threads of this process; dask: a cluster (extra dask).", RUNNING
+        "local", ("local", "dask"), "local: threads in this process; dask: a cluster (extra dask).", RUNNING
     )
-    threads: int = whole(0, "Threads of this process; 0 for every core.", RUNNING, at_most=MAX_THREADS)
+    threads: int = whole(0, "Number of threads; 0 uses every core.", RUNNING, at_most=MAX_THREADS)
     memory: int | None = size(  # bytes; None: what is free
         None,
-        "Stay below this, e.g. 2G: larger tables are read from disk in each pass. Default: half of what is free.",
+        "Memory limit, e.g. 2G; larger tables are read from disk in each pass. Default: half of the free memory.",
         RUNNING,
     )
-    scheduler: str | None = text(None, "A Dask scheduler, e.g. tcp://host:8786.", RUNNING, "ADDRESS")
+    scheduler: str | None = text(None, "Address of a Dask scheduler, e.g. tcp://host:8786.", RUNNING, "ADDRESS")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,6 +5,7 @@ Options that only the command line knows (files to write, formats) are settings 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -41,14 +42,14 @@ from enrelm_cli.show.screen import Screen, log, note, warn
 from enrelm_cli.variants import VARIANTS
 
 if TYPE_CHECKING:
-    from enrelm_cli.report.reports import CompareReport, CurveReport
+    from enrelm_cli.report.reports import CompareReport
 
 _SYNTHETIC = 48
 
 
 @dataclass(frozen=True)
 class ModelFile(Settings):
-    path: str = argument("model", "A model that `enrelm fit -o` saved.", "MODEL")
+    path: str = argument("model", "A model saved by `enrelm fit -o`.", "MODEL")
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ class Shown(Settings):
 
 @dataclass(frozen=True)
 class Drawn(Settings):
-    plot: str | None = text(None, "Draw to this .png, .svg or .pdf (extra plot).", OUTPUT, "FILE")
-    report: str | None = text(None, "Write one self-contained page to this .html.", OUTPUT, "FILE")
+    plot: str | None = text(None, "Draw a figure: .png, .svg or .pdf (extra plot).", OUTPUT, "FILE")
+    report: str | None = text(None, "Write a self-contained HTML page.", OUTPUT, "FILE")
 
 
 # --------------------------------------------------------------------------------------------------------------- fit
@@ -77,7 +78,7 @@ class FitOptions(Settings):
     variant: str = choice("auto", ("auto", *VARIANTS), f"{', '.join(VARIANTS)}, or auto: the best of them.", METHOD)
     output: str | None = text(None, "Save the model here, e.g. model.joblib.", OUTPUT, "FILE", flags=("--output", "-o"))
     fail_above: float | None = real(
-        None, "Save nothing and exit with 5 if the validation error is above this.", OUTPUT, metavar="ERROR"
+        None, "Exit with code 5 and save nothing if the validation error is above this.", OUTPUT, metavar="ERROR"
     )
 
 
@@ -114,7 +115,7 @@ def fit(
     if not passed:
         raise GateError(
             f"not saved: validation error {report.validation_error:.4f} is above --fail-above {options.fail_above:g}",
-            "look at `enrelm curve` and `enrelm compare`, or raise the bar",
+            "see `enrelm curve` and `enrelm compare`, or raise the limit",
         )
 
 
@@ -126,27 +127,27 @@ class PredictOptions(Settings):
     sources: tuple[str, ...] = argument(
         "data", "CSV, TSV, .csv.gz or Parquet files, quoted globs, or - for stdin.", "DATA...", repeatable=True
     )
-    strict: bool = flag(False, "Stop at a category that the model has never seen.", DATA)
-    output: str = text("-", "Write here instead of to stdout.", OUTPUT, "FILE", flags=("--output", "-o"))
+    strict: bool = flag(False, "Fail on a category that the model has not seen.", DATA)
+    output: str = text("-", "Write to this file instead of stdout.", OUTPUT, "FILE", flags=("--output", "-o"))
     ids: tuple[str, ...] = texts(
-        "Copy this column to the output first (repeatable).", OUTPUT, "COL", flags=("--id",), completion="columns"
+        "Copy this column to the output (repeatable).", OUTPUT, "COL", flags=("--id",), completion="columns"
     )
-    append: bool = flag(False, "Keep every byte of the input rows and add the prediction.", OUTPUT)
+    append: bool = flag(False, "Keep the input rows byte for byte and append the prediction.", OUTPUT)
     interval: float | None = real(
-        None, "Add lower and upper bounds that cover this share, e.g. 0.9.", OUTPUT, metavar="LEVEL"
+        None, "Add lower and upper bounds with this coverage, e.g. 0.9.", OUTPUT, metavar="LEVEL"
     )
-    report: str | None = text(None, "Write rows, errors and notes here.", OUTPUT, "FILE.json")
+    report: str | None = text(None, "Write row counts, errors and notes to this file.", OUTPUT, "FILE.json")
 
 
 @command
 def predict(
     model: ModelFile, options: PredictOptions, read: ReadOptions, where: EngineSettings, screen: Screen
 ) -> None:
-    """Predict with a saved model: CSV with the header `prediction`, rows in their order.
+    """Predict with a saved model: a CSV column `prediction`, rows in input order.
 
     # predictions on stdout
     enrelm predict model.joblib sample_data/friedman_new.csv
-    # every column of the input and then the prediction, into a file
+    # every input column and the prediction, to a file
     enrelm predict model.joblib sample_data/friedman_new.csv --append -o out.csv
     """
     outputs = [Output("-o", options.output, "predictions")]
@@ -177,7 +178,7 @@ def predict(
 @dataclass(frozen=True)
 class CurveOptions(Settings):
     variant: str = choice("kernel", (*VARIANTS, "all"), f"{', '.join(VARIANTS)}, or all of them in one figure.", METHOD)
-    with_elm: bool = flag(False, "Add the random ELM's band.", METHOD)
+    with_elm: bool = flag(False, "Add the error band of random ELMs.", METHOD)
 
 
 @command
@@ -202,25 +203,25 @@ def curve(
     """
     check_drawn(data.sources, drawn.plot, drawn.report)
     from enrelm_cli.commands import curve as library
+    from enrelm_cli.report.curve_view import best_curve
     from enrelm_cli.show import render
 
     variants = VARIANTS if options.variant == "all" else (options.variant,)
     random = elm if options.with_elm else None
     facts = library.curve(data, split, method, where, variants, random, engine_of(where, screen))
-    facts = replace(facts, fit_command=_fit_command(facts, line))
+    winner = best_curve(facts.curves)
+    chosen = ("--variant", winner.variant, "--neurons", str(winner.choices.best.neurons))
+    facts = replace(facts, fit_command=_fit_command(data.sources, line, *chosen))
     render.render(facts, shown.format, screen)
     draw(facts, drawn.plot, drawn.report, screen)
 
 
-def _fit_command(report: CurveReport, line: CommandLine) -> str:
-    """The fit that uses the curve's best choice, with every option of the curve's line that `fit` knows."""
+def _fit_command(sources: Sequence[str], line: CommandLine, *chosen: str) -> str:
+    """The fit that follows, with every option of the line that `fit` knows too."""
     from enrelm_cli.report import words
-    from enrelm_cli.report.views import best_curve
 
-    winner = best_curve(report.curves)
     kept = line.of_settings((DataSettings, SplitSettings, MethodSettings, EngineSettings), "fit")
-    chosen = ["--variant", winner.variant, "--neurons", str(winner.choices.best.neurons), "-o", "model.joblib"]
-    return words.shell(["enrelm", "fit", *kept, *chosen])
+    return words.shell(["enrelm", "fit", *sources, *kept, *chosen, "-o", "model.joblib"])
 
 
 # ----------------------------------------------------------------------------------------------------------- compare
@@ -229,7 +230,7 @@ def _fit_command(report: CurveReport, line: CommandLine) -> str:
 @dataclass(frozen=True)
 class CompareOptions(Settings):
     methods: tuple[str, ...] = texts(
-        "Compare this method (repeatable). Default: all there are.",
+        "Compare this method (repeatable). Default: all available.",
         METHOD,
         "NAME",
         flags=("--method",),
@@ -238,12 +239,12 @@ class CompareOptions(Settings):
     protocol: str = choice(
         "test",
         ("test", "paper"),
-        "test: honest test rows; paper: choose and report on the same rows.",
+        "test: report on separate test rows; paper: choose and report on the same rows.",
         METHOD,
         metavar="HOW",
     )
     repeats: int = whole(5, "Number of splits.", METHOD, at_least=1)
-    test_size: float = real(0.25, "Share of rows that only judge.", DATA, above=0.0, below=1.0)
+    test_size: float = real(0.25, "Fraction of rows used only for testing.", DATA, above=0.0, below=1.0)
 
 
 @command
@@ -256,13 +257,14 @@ def compare(
     where: EngineSettings,
     shown: Shown,
     drawn: Drawn,
+    line: CommandLine,
     screen: Screen,
 ) -> None:
     """Compare the variants, the random ELM and linear regression on the same splits; each DATA is a table of its own.
 
-    # every method on rows that chose nothing
+    # every method, on separate test rows
     enrelm compare sample_data/friedman.csv --target y
-    # a table for each file, and their ranks
+    # one table per file, and the ranks over them
     enrelm compare sample_data/linear.csv sample_data/network.csv -t y --repeats 2
     """
     check_drawn(data.sources, drawn.plot, drawn.report)
@@ -278,7 +280,9 @@ def compare(
         if len(tables) > 1:
             log(screen, f"table {number} of {len(tables)}: {table.sources[0]}")
         facts = library.compare(table, split, method, where, elm, plan, engine)
-        reports.append(replace(facts, threads=getattr(engine, "workers", None)))
+        ours = next((("--variant", row.method) for row in facts.rows if row.method in VARIANTS), ())
+        following = _fit_command(table.sources, line, *ours)
+        reports.append(replace(facts, threads=getattr(engine, "workers", None), fit_command=following))
     render.render_many(reports, shown.format, screen)
     draw(reports, drawn.plot, drawn.report, screen)
 
@@ -302,7 +306,7 @@ def _one_by_one(data: DataSettings) -> list[DataSettings]:
 
 @command
 def info(model: ModelFile, shown: Shown, screen: Screen) -> None:
-    """Say what a saved model is: variant, inputs, errors, settings, versions, data.
+    """Describe a saved model: variant, inputs, errors, settings, versions, data.
 
     # for people
     enrelm info model.joblib
@@ -317,19 +321,19 @@ def info(model: ModelFile, shown: Shown, screen: Screen) -> None:
 
 @dataclass(frozen=True)
 class ExportOptions(Settings):
-    output: str = text(REQUIRED, "Write here, e.g. model.onnx.", OUTPUT, "FILE", flags=("--output", "-o"))
+    output: str = text(REQUIRED, "Output file, e.g. model.onnx.", OUTPUT, "FILE", flags=("--output", "-o"))
     to: str = choice("onnx", ("onnx",), "onnx (extra onnx).", OUTPUT)
-    dtype: str = choice("float64", ("float64", "float32"), "Of numbers in and out: float64 or float32.", OUTPUT)
-    encoded: bool = flag(False, "Take encoded inputs, for runtimes that have no strings.", OUTPUT)
+    dtype: str = choice("float64", ("float64", "float32"), "Type of inputs and outputs: float64 or float32.", OUTPUT)
+    encoded: bool = flag(False, "Take encoded inputs, for runtimes without strings.", OUTPUT)
 
 
 @command
 def export(model: ModelFile, options: ExportOptions, screen: Screen) -> None:
-    """Write a saved model as ONNX, to predict where there is no Python: raw columns in, predictions out.
+    """Export a saved model to ONNX, to predict without Python: raw columns in, predictions out.
 
-    # an input for each column
+    # one input per column
     enrelm export model.joblib -o model.onnx  # needs onnx
-    # encoded numbers instead, for runtimes that have no strings
+    # encoded numbers instead, for runtimes without strings
     enrelm export model.joblib --encoded -o encoded.onnx  # needs onnx
     """
     check_outputs([model.path], [Output("-o", options.output, "ONNX")])
@@ -352,9 +356,9 @@ class SampleOptions(Settings):
         "N",
         kind=Whole(Bounds(at_least=1, at_most=_SYNTHETIC), {}),
     )
-    seed: int = whole(1234, "Seed of the draw.", DATA, at_most=2**32 - 1)
-    rows: int | None = whole(None, "Draw this many rows instead of the paper's.", DATA, at_least=1)
-    output: str = text("-", "Write here instead of to stdout.", OUTPUT, "FILE", flags=("--output", "-o"))
+    seed: int = whole(1234, "Random seed.", DATA, at_most=2**32 - 1)
+    rows: int | None = whole(None, "Number of rows instead of the paper's.", DATA, at_least=1)
+    output: str = text("-", "Write to this file instead of stdout.", OUTPUT, "FILE", flags=("--output", "-o"))
 
 
 @command
@@ -363,7 +367,7 @@ def sample(options: SampleOptions, screen: Screen) -> None:
 
     # a linear function of 20 inputs with noise
     enrelm sample 4 > linear.csv
-    # a shallow network, with as many rows as you like
+    # a shallow network, with any number of rows
     enrelm sample 10 --rows 100000 -o network.csv
     """
     check_outputs([], [Output("-o", options.output, "a table")])

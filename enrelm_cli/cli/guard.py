@@ -19,9 +19,9 @@ from enrelm_cli.show.screen import Screen, error
 EXIT_CODES = (
     ("0", "ok"),
     ("1", "a bug in enrelm"),
-    ("2", "usage: options that do not exist or do not fit together"),
+    ("2", "usage: invalid or conflicting options"),
     ("3", "data: a table that cannot be read or fitted"),
-    ("4", "model file: absent, damaged, foreign or too new"),
+    ("4", "model file: missing, damaged, foreign or too new"),
     ("5", "the error is above --fail-above; nothing was saved"),
     ("130", "interrupted"),
     ("143", "terminated; nothing half-written is left"),
@@ -85,7 +85,7 @@ def guard(screen: Screen, debug: bool) -> Iterator[None]:
         tell_of_stdout(problem, screen)
         raise typer.Exit(int(Exit.USAGE)) from None
     except MemoryError:
-        error(screen, UsageError("there is not enough memory", "lower it with --memory 1G, or use --landmarks 500"))
+        error(screen, UsageError("out of memory", "try --memory 1G or --landmarks 500"))
         raise typer.Exit(int(Exit.USAGE)) from None
     except (typer.Exit, SystemExit):
         raise
@@ -112,5 +112,5 @@ def _bug(bug: Exception, debug: bool) -> typer.Exit:
     if debug:
         traceback.print_exception(bug)
     print(f"error: a bug in enrelm {__version__}: {type(bug).__name__}: {bug}", file=sys.stderr)
-    print(f"hint: {'report this' if debug else 'run it with --debug and report what it prints'}", file=sys.stderr)
+    print(f"hint: {'report this' if debug else 'run it again with --debug and report the output'}", file=sys.stderr)
     return typer.Exit(int(Exit.BUG))

@@ -20,9 +20,9 @@ from enrelm_cli.fields import OUTPUT, PANELS, REQUIRED, Choice, Flag, Option, Se
 class ScreenSettings(Settings):
     """How much is said; every command has these."""
 
-    quiet: bool = flag(False, "Only results and errors.", OUTPUT, flags=("--quiet", "-q"))
-    verbose: bool = flag(False, "Log every pass over the rows.", OUTPUT, flags=("--verbose", "-v"))
-    debug: bool = flag(False, "Show a traceback when something fails.", OUTPUT)
+    quiet: bool = flag(False, "Print only results and errors.", OUTPUT, flags=("--quiet", "-q"))
+    verbose: bool = flag(False, "Show the full report and log every pass.", OUTPUT, flags=("--verbose", "-v"))
+    debug: bool = flag(False, "Show a traceback on failure.", OUTPUT)
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class CommandLine:
         return cls(typed)
 
     def of_settings(self, settings: Iterable[type[Settings]], command: str) -> list[str]:
-        """The words for those options of the settings that the command has too."""
-        names = [option.name for kind in settings for option in all_options(kind, command)]
+        """The words for those options of the settings (not arguments) that the command has too."""
+        names = [option.name for kind in settings for option in all_options(kind, command) if option.panel]
         return [word for name in names for word in self.words.get(name, ())]
 
 

@@ -166,6 +166,7 @@ class CompareReport:
     settings: Json
     notes: tuple[str, ...] = ()
     threads: int | None = None  # that shared the work; None on a cluster
+    fit_command: str | None = None  # to type next, where the caller knows how the table was named
 
     def to_json(self) -> Json:
         best = self.rows[0].error
@@ -179,6 +180,7 @@ class CompareReport:
             "data": self.data.to_json(),
             "settings": {**self.settings, "threads": self.threads},
             "threads": self.threads,
+            "fit_command": self.fit_command,
             "notes": [*self.data.notes, *self.notes],
         }
 

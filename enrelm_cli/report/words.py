@@ -124,7 +124,7 @@ def against_linear(validation_error: float, linear_error: float) -> str:
 
 def label(key: str) -> str:
     """A key of a dictionary as a phrase."""
-    return key.replace("_", " ")
+    return key.replace("_", " ").replace("leave one out", "leave-one-out")
 
 
 def shell(words: Iterable[str]) -> str:

@@ -14,8 +14,10 @@ import numpy as np
 
 from enrelm_cli.judge.curve import Curve, ElmBand
 from enrelm_cli.report import words
+from enrelm_cli.report.blocks import named_choices
+from enrelm_cli.report.compare_view import error_name
+from enrelm_cli.report.curve_view import best_curve
 from enrelm_cli.report.reports import CompareReport, CurveReport
-from enrelm_cli.report.views import best_curve, error_name, named_choices
 from enrelm_cli.show.axes import Scale, error_scale, neuron_scale, ticks
 from enrelm_cli.types import Array
 

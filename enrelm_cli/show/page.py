@@ -13,19 +13,11 @@ from importlib import metadata
 
 from enrelm_cli.files import write_whole
 from enrelm_cli.report import words
+from enrelm_cli.report.blocks import Block, Column, Facts, Grid, Headline, Remarks
+from enrelm_cli.report.compare_view import compare_view, ranks_view
+from enrelm_cli.report.curve_view import curve_view
 from enrelm_cli.report.reports import CompareReport, CurveReport, DataFacts, Json
-from enrelm_cli.report.views import (
-    Block,
-    Column,
-    Facts,
-    Grid,
-    Headline,
-    Remarks,
-    compare_view,
-    curve_view,
-    flat_settings,
-    ranks_view,
-)
+from enrelm_cli.report.views import flat_settings
 from enrelm_cli.show import svg
 from enrelm_cli.show.chart import compare_chart, curve_chart, time_chart
 
@@ -223,7 +215,7 @@ def _appendix(tables: Sequence[DataFacts], settings: Json, command_line: str) ->
             for one in tables
         )
     )
-    how = "The same data (by its content hash), settings and versions give the same figures, times apart."
+    how = "The same data (by content hash), settings and versions give the same results, except for times."
     return (
         f"<h2>How to reproduce</h2><p>{how}</p><pre><code>{_text(command_line)}</code></pre>{_block(data)}"
         f"<h2>Settings</h2>{_pairs(flat_settings(settings))}<h2>Versions</h2>{_pairs(versions())}"

@@ -78,8 +78,8 @@ def require_target(sources: Sequence[str], said: ReadOptions) -> NoReturn:
     """Which column is to be predicted? The columns there are, and what to type."""
     names = open_sources(sources, read_as(said), once=False)[0].names
     raise UsageError(
-        f"which column is to be predicted? {sources[0]} has {listed([repr(name) for name in names], 20)}",
-        f"type --target {shlex.quote(names[-1])}, or another of them",
+        f"no target column given; {sources[0]} has {listed([repr(name) for name in names], 20)}",
+        f"add --target {shlex.quote(names[-1])}, or another column",
     )
 
 

@@ -321,8 +321,7 @@ def test_without_a_target_the_columns_are_named(command: str, tmp_path: Path) ->
     outcome = run(command, table)
     assert outcome.code == 2
     assert outcome.stderr == (
-        f"error: which column is to be predicted? {table} has 'a', 'b', 'my y'\n"
-        "hint: type --target 'my y', or another of them\n"
+        f"error: no target column given; {table} has 'a', 'b', 'my y'\nhint: add --target 'my y', or another column\n"
     )
 
 

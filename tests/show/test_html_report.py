@@ -91,7 +91,7 @@ def test_the_page_has_what_reproduces_it() -> None:
 
 def test_the_page_tells_the_paper_s_protocol() -> None:
     text = page(samples.compare_report(protocol="paper", repeats=1), COMMAND)
-    assert "chosen on the very 5,160 rows whose error is shown" in text
+    assert "chosen on the same 5,160 rows whose error is shown" in text
 
 
 def test_names_cannot_write_html() -> None:

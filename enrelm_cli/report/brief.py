@@ -1,0 +1,73 @@
+"""What fits on a screen of 80 by 24: the result, the errors, the next command. -v shows everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enrelm_cli.report import words
+from enrelm_cli.report.blocks import Block, Grid, Headline, Remarks, errors_line, facts_of, named_choices, read
+from enrelm_cli.report.compare_view import compare_view, error_name
+from enrelm_cli.report.curve_view import curve_view
+from enrelm_cli.report.reports import CompareReport, CurveReport, FitReport
+from enrelm_cli.report.views import Report, candidates_grid, fit_rows, fit_view, view
+
+_COLUMNS = 4
+
+
+def brief_view(report: Report) -> list[Block]:
+    if isinstance(report, FitReport):
+        return _fit(report)
+    if isinstance(report, CurveReport):
+        return _curve(report)
+    if isinstance(report, CompareReport):
+        return _compare(report)
+    return view(report)
+
+
+def _fit(report: FitReport) -> list[Block]:
+    headline, *others = fit_view(report)
+    facts = facts_of(
+        ("read", read(report.data)),
+        ("rows", fit_rows(report)),
+        ("errors", errors_line(report.train_error, report.validation_error, report.linear_error)),
+        ("columns", _most_relevant(report.relevance)),
+        ("time", f"total {words.seconds(report.timings['total'])}" if "total" in report.timings else ""),
+        ("notes", _counted([*report.data.notes, *report.notes])),
+        ("model", report.model or report.not_saved or ""),
+    )
+    grid: list[Block] = [candidates_grid(report)] if len(report.candidates) > 1 else []
+    return [headline, facts, *grid, *_last_command(others)]
+
+
+def _curve(report: CurveReport) -> list[Block]:
+    """The plot comes after the headline and shows the choices; here they are in figures, a line per variant."""
+    headline, *others = curve_view(report)
+    lines = [
+        (curve.variant, " · ".join(f"{'/'.join(names)} {words.count(choice.neurons)} ({words.error(choice.error)})"
+                                   for names, choice in named_choices(curve.choices)))
+        for curve in report.curves
+    ]  # fmt: skip
+    return [headline, facts_of(*lines), *_last_command(others)]
+
+
+def _compare(report: CompareReport) -> list[Block]:
+    blocks = compare_view(report)
+    spread = f"mean ± standard deviation over {report.repeats} splits" if report.repeats > 1 else "one split"
+    remark = f"Relative {error_name(report)} (1 = predicting the mean), {spread}. More: -v."
+    kept = [block for block in blocks if isinstance(block, (Headline, Grid))]
+    return [*kept, Remarks((remark,)), *_last_command(blocks)]
+
+
+def _last_command(blocks: Sequence[Block]) -> list[Block]:
+    return [block for block in blocks[-1:] if not isinstance(block, (Headline, Grid, Remarks))]
+
+
+def _most_relevant(relevance: Sequence[tuple[str, float]]) -> str:
+    shown = [f"{name} {words.percent(share)}" for name, share in relevance[:_COLUMNS]]
+    rest = len(relevance) - len(shown)
+    return " · ".join([*shown, f"{rest} more"] if rest else shown)
+
+
+def _counted(notes: Sequence[str]) -> str:
+    """One note as it is, several as their number: they are read once, and with -v."""
+    return notes[0] if len(notes) == 1 else f"{len(notes)} notes: -v shows them" if notes else ""

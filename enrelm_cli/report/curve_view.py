@@ -1,0 +1,112 @@
+"""The error curve: every variant's choices, and the fit that follows from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from enrelm_cli.judge.curve import Curve
+from enrelm_cli.report import words
+from enrelm_cli.report.blocks import (
+    Block,
+    Column,
+    Command,
+    Grid,
+    Line,
+    Remarks,
+    facts_of,
+    named_choices,
+    read,
+    result,
+    times,
+)
+from enrelm_cli.report.reports import CurveReport
+
+
+def curve_view(report: CurveReport) -> list[Block]:
+    winner = best_curve(report.curves)
+    blocks: list[Block] = [
+        result(winner.variant, winner.choices.best.neurons, winner.choices.best.error, report.linear_error)
+    ]
+    blocks.append(
+        facts_of(
+            ("read", (read(report.data), *report.data.notes)),
+            ("rows", f"{words.count(report.training_rows)} training, {words.count(report.validation_rows)} validation"),
+            ("stopped", tuple(_stopped(curve) for curve in report.curves if curve.stop)),
+            ("time", times(report.timings)),
+            ("notes", report.notes),
+        )
+    )
+    blocks.append(_choices_grid(report, winner))
+    without = [curve.variant for curve in report.curves if curve.choices.knee is None]
+    remarks = ["Errors are relative: 1 = predicting the training mean."]
+    if without:
+        remarks.append(f"No clear knee: {', '.join(without)}.")
+    blocks.append(Remarks(tuple(remarks)))
+    blocks.append(Command("next", fit_command(report, winner)))
+    return blocks
+
+
+def _stopped(curve: Curve) -> str:
+    return f"{curve.variant}, after {words.counted(len(curve.train), 'neuron')}: {curve.stop}"
+
+
+def best_curve(curves: Sequence[Curve]) -> Curve:
+    return min(curves, key=lambda curve: curve.choices.best.error)
+
+
+def _choices_grid(report: CurveReport, winner: Curve) -> Grid:
+    lines: list[Line] = []
+    for curve in report.curves:
+        for names, choice in named_choices(curve.choices):
+            lines.append(
+                Line(
+                    (
+                        curve.variant,
+                        ", ".join(names),
+                        words.count(choice.neurons),
+                        words.error(float(curve.train[choice.neurons - 1])),
+                        words.error(choice.error),
+                    ),
+                    marked=curve is winner and "best" in names,
+                )
+            )
+    if report.elm is not None and len(report.elm.mean):
+        at = min(range(len(report.elm.mean)), key=lambda i: _last(float(report.elm.mean[i])) if report.elm else 0.0)
+        lines.append(
+            Line(
+                (
+                    f"elm, mean of {report.elm.realizations}",
+                    "best",
+                    words.count(at + 1),
+                    words.error(float(report.elm.train_mean[at])),
+                    words.error(float(report.elm.mean[at])),
+                )
+            )
+        )
+    lines.append(
+        Line(("linear regression", words.ABSENT, words.ABSENT, words.ABSENT, words.error(report.linear_error)))
+    )
+    return Grid(
+        "choices",
+        (
+            Column("variant"),
+            Column("choice"),
+            Column("neurons", number=True),
+            Column("training error", number=True),
+            Column("validation error", number=True),
+        ),
+        tuple(lines),
+    )
+
+
+def _last(value: float) -> float:
+    return value if math.isfinite(value) else math.inf
+
+
+def fit_command(report: CurveReport, winner: Curve) -> str:
+    """The fit that the curve recommends."""
+    if report.fit_command is not None:
+        return report.fit_command
+    command = ["enrelm", "fit", report.data.name, "--target", report.data.target, "--variant", winner.variant]
+    return words.shell([*command, "--neurons", str(winner.choices.best.neurons), "-o", "model.joblib"])

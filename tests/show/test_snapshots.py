@@ -1,0 +1,81 @@
+"""What people see of reports that the program really produced. ENRELM_SNAPSHOTS=write keeps what is seen now."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from enrelm_cli.report import compare_view
+from enrelm_cli.show.render import render, render_many
+from tests.real_reports import REPORTS, compare_report
+from tests.screens import matches_snapshot, screen
+
+
+def shown(name: str, format: str = "table", **how: object) -> str:
+    where, out, _ = screen(**how)  # type: ignore[arg-type]
+    render(REPORTS[name](), format, where)
+    return out.text
+
+
+def on_terminal(name: str, columns: int = 80, **how: object) -> str:
+    return shown(name, terminal=True, COLUMNS=str(columns), NO_COLOR="1", **how)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("columns", [60, 80, 160])
+def test_a_terminal_sees_the_kept_table(name: str, columns: int) -> None:
+    assert matches_snapshot(f"{name}.{columns}", on_terminal(name, columns))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_with_v_a_terminal_sees_all(name: str) -> None:
+    assert matches_snapshot(f"{name}.80v", on_terminal(name, verbose=True))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_pipe_sees_the_kept_table(name: str) -> None:
+    assert matches_snapshot(f"{name}.piped", shown(name))
+
+
+def test_markdown_is_the_kept_text() -> None:
+    assert matches_snapshot("compare.markdown", shown("compare", "markdown"))
+
+
+def test_several_tables_end_with_their_ranks() -> None:
+    where, out, _ = screen()
+    render_many([compare_report("test", 2), compare_report("paper", 1)], "table", where)
+    assert matches_snapshot("ranks.piped", out.text)
+
+
+@pytest.mark.parametrize("name", ["fit", "curve", "curves", "compare", "compare-paper"])
+def test_the_result_the_errors_and_the_next_command_fit_on_a_screen(name: str) -> None:
+    text = on_terminal(name)
+    assert len(text.splitlines()) <= 23  # and the prompt
+    assert re.search(r"(validation|test) error 0\.\d{4}", text.splitlines()[0])
+    assert re.search(r"^next:\s+enrelm (fit|predict) ", text, re.MULTILINE)
+
+
+def test_v_says_everything_that_a_pipe_is_told() -> None:
+    for name in ("fit", "compare"):
+        told = " ".join(on_terminal(name, verbose=True).split())
+        for line in re.findall(r"^(?:· |\w+  +)(.{20,40}) ", shown(name), re.MULTILINE):
+            assert line in told
+
+
+def test_the_parts_of_the_rows_are_named_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = shown("compare")
+    assert re.search(r"Rows: \d+ training, \d+ validation, \d+ test", before)
+    monkeypatch.setattr(compare_view, "_PARTS", {})
+    assert shown("compare") != before
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_row_of_a_markdown_table_has_as_many_cells_as_its_head(name: str) -> None:
+    tables = re.findall(r"(?:^\|.*\|\n?)+", shown(name, "markdown"), re.MULTILINE)
+    assert tables or name == "predict"
+    for table in tables:
+        head, rule, *rows = [re.split(r"(?<!\\)\|", line.strip())[1:-1] for line in table.strip().splitlines()]
+        assert rows
+        assert all(re.fullmatch(r" -+:? ", cell) for cell in rule)
+        assert {len(rule), *map(len, rows)} == {len(head)}
