@@ -239,3 +239,23 @@ def test_rows_beyond_the_limit_are_not_looked_at() -> None:
     X, y = sparse_table(150, 4, 10)
     short = tuned(X[:100], y[:100])
     assert np.array_equal(tuned(X, y, rows=100).relevance, short.relevance)
+
+
+def doubled(rows: int) -> tuple[Array, Array, list[int]]:
+    """Twenty columns Z and their inputs, two for each."""
+    Z = np.random.default_rng(11).uniform(-2.0, 2.0, size=(rows, 20))
+    return Z, standardised(np.column_stack([Z, np.tanh(Z)])), [*range(20), *range(20)]
+
+
+def test_two_columns_of_twenty_that_act_only_together_are_found() -> None:
+    Z, X, groups = doubled(600)
+    found = tune(X, np.sin(2.0 * Z[:, 0]) * Z[:, 1], groups, TuneSettings(), lambda n: None)
+    assert found.loo_error < 0.2
+
+
+def test_the_inputs_of_a_column_part_widely_only_where_later_rows_ask_for_it() -> None:
+    Z, X, groups = doubled(900)
+    noise = np.random.default_rng(12).normal(size=900)
+    robot = np.sin(1.5 * Z[:, 0]) * np.cos(Z[:, 1]) + 0.5 * Z[:, 2] * Z[:, 3] + 0.05 * noise
+    for target, wide in ((robot, True), (Z[:, 0] + noise, False)):
+        assert (tune(X, target, groups, TuneSettings(), lambda n: None).spread > 2.0) == wide

@@ -182,7 +182,7 @@ def _first_trials(sample: Sample, half: int, rows: int, budget: Budget) -> list[
 def _undecided(trials: list[_Trial]) -> list[_Trial]:
     """Those that are not clearly worse than the best."""
     best = min(trials, key=lambda trial: trial.error)
-    return [trial for trial in trials if _excess(trial.errors, best.errors) <= _UNDECIDED]
+    return [trial for trial in trials if excess(trial.errors, best.errors) <= _UNDECIDED]
 
 
 @dataclass(frozen=True)
@@ -221,11 +221,11 @@ def _with_judges(sample: Sample, half: int, at: _Trial, budget: Budget) -> Hyper
 def _cautious_best(errors: Array) -> int:
     """Index of the first candidate (smallest spread) that is not clearly worse than the best: (c, t) -> c."""
     best = int(np.argmin(np.mean(errors * errors, axis=1)))
-    return next(i for i in range(len(errors)) if i == best or _excess(errors[i], errors[best]) <= _CAUTION)
+    return next(i for i in range(len(errors)) if i == best or excess(errors[i], errors[best]) <= _CAUTION)
 
 
-def _excess(errors: Array, best: Array) -> float:
+def excess(errors: Array, best: Array) -> float:
     """By how many standard errors the mean square of `errors` is above that of `best`: (t,), (t,)."""
-    excess = errors**2 - best**2
-    noise = float(excess.std()) / np.sqrt(len(excess))
-    return float(excess.mean()) / noise if noise > 0.0 else 0.0
+    more = errors**2 - best**2
+    noise = float(more.std()) / np.sqrt(len(more))
+    return float(more.mean()) / noise if noise > 0.0 else 0.0
