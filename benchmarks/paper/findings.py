@@ -233,7 +233,7 @@ same rows:
 REAL_KERNEL = """
 On the paper's split of the real datasets it is below the *best* printed figure of any method (those chosen on the
 held-out rows, ours not) for {kernel_beats_paper} of {real_datasets}. **Caveat**: every fit is tuned on training rows
-only, but the variant itself was developed with these datasets and this split in view (comments in `tuning.py` name
+only, but the variant itself was developed with these datasets and this split in view (comments in its tuning name
 some of them), so these are not figures of data that nobody had looked at.
 """
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,3 +92,14 @@ def test_a_long_name_over_many_levels_is_refused_before_they_are_multiplied(docu
 def _maps(document: dict[str, Any]) -> list[dict[str, Any]]:
     maps: list[dict[str, Any]] = document["input_map"]["columns"]
     return maps
+
+
+def test_a_model_with_every_part_of_a_date_is_read_again(tmp_path: Path) -> None:
+    start = datetime(2020, 1, 1)
+    rows = [f"{start + timedelta(hours=31 * k)},{k % 5},{k % 7 + k % 5}" for k in range(400)]
+    (tmp_path / "data.csv").write_text("\n".join(["when,x,y", *rows]) + "\n")
+    words = ("--variant", "kernel", "--tune-steps", 3, "-q")
+    succeed("fit", tmp_path / "data.csv", "-t", "y", "-o", tmp_path / "m.joblib", *words)
+    maps = _maps(artifact.load(str(tmp_path / "m.joblib")))
+    assert len({one["part"] for one in maps if "part" in one}) >= 4
+    succeed("predict", tmp_path / "m.joblib", tmp_path / "data.csv", "-o", tmp_path / "out.csv")
