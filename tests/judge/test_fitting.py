@@ -70,6 +70,7 @@ def test_what_the_user_asks_for_comes_first(regularised: bool) -> None:
     data, flat = split_problem(), curve(FEWER_IS_BETTER)
     assert choose(flat, MethodSettings(neurons=4), regularised, data)[0].neurons == 4
     assert choose(flat, MethodSettings(neurons=4), regularised, data)[1] == "given"
+    assert choose(flat, MethodSettings(neurons=4), regularised, data)[0].error == FEWER_IS_BETTER[3]
     assert choose(flat, MethodSettings(neurons=9), regularised, data)[0].neurons == 5
     assert choose(flat, MethodSettings(select="best"), regularised, data)[0].neurons == 3
     assert (
