@@ -82,7 +82,7 @@ def card_of(report: FitReport) -> ModelCard:
 
 def network_facts(network: Network, basis: Basis, left_out: Array) -> dict[str, float]:
     """Of the model that is saved, not of the one that chose its size."""
-    facts: dict[str, float] = {**(network.facts or {}), "landmarks": len(basis.landmarks.Z)}
+    facts: dict[str, float] = {"landmarks": len(basis.landmarks.Z), **(network.facts or {})}
     tuning = basis.tuned.tuning
     if tuning is not None:
         facts["weight_variance"] = float(np.mean(tuning.kernel.weight_variance))

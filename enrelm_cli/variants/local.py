@@ -102,6 +102,7 @@ def fit(basis: Basis, method: MethodSettings) -> Network:
     facts = {
         "alpha": alpha,
         "leave_one_out_error": float(np.sqrt(np.mean(left_out**2))),
+        "landmarks": len(landmarks.Z),
         "leaves": leaves.count,
         "rows_in_leaves": found.rows,
         "largest_leaf": int(np.diff(features.first).max()),

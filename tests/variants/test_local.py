@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,6 +182,26 @@ def test_rows_gathered_on_disk_give_the_same_model_and_leave_nothing(
     assert np.array_equal(features(one).a, features(other).a)
     assert np.array_equal(features(one).X, features(other).X)
     assert list(tmp_path.iterdir()) == []
+
+
+class Elsewhere(LocalEngine):
+    """Sends everything by pickle, as a cluster does."""
+
+    def fold(self, pieces: Any, partial: Any, label: str, total: int | None = None) -> Any:
+        return super().fold(*pickle.loads(pickle.dumps((list(pieces), partial))), label, total)
+
+    def map(self, pieces: Any, function: Any, label: str, total: int | None = None) -> Any:
+        return super().map(*pickle.loads(pickle.dumps((list(pieces), function))), label, total)
+
+
+def test_leaves_sent_elsewhere_carry_their_rows_and_give_the_same_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    data = data_of(*table())
+    sent = on_disk(data)
+    sent = replace(sent, rows=replace(sent.rows, engine=Elsewhere(1)))
+    assert np.array_equal(features(local(data, method())).a, features(local(sent, method())).a)
 
 
 def test_the_folder_of_a_killed_run_goes_with_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
