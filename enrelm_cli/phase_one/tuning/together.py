@@ -41,8 +41,8 @@ _SHARED_ROWS, _SHARED_STEPS = 500, 25
 _SHARED_STARTS = (-3.0, 0.5)  # log(v d)
 _FIRST_ROWS, _FIRST_STEPS = 300, 25
 _LAST_ROWS, _LAST_STEPS = 1000, 50
-# Starts from which the evidence may lead elsewhere: multiples of the shared variance, and log(v d) with little noise. Where
-# a few of many columns act only together, one variance for all explains nothing: its noise is all there is, and flat.
+# Starts from which the evidence may lead elsewhere: multiples of the shared variance, and log(v d) with little noise.
+# Where a few of many columns act only together, one variance for all explains nothing, and there the slope is flat.
 _SCALES = (1.0, 8.0)
 _QUIET_STARTS, _QUIET_ALPHA = (0.0, 2.0), 0.03
 _JUDGED_FROM = 600  # rows from which half of them can judge the other half's kernels
