@@ -29,7 +29,7 @@ Bytes = NDArray[np.uint8]
 
 _QUOTE, _LF, _CR = 34, 10, 13
 # A record longer than this is a quote that was opened and never closed.
-LONGEST_RECORD = 256 << 20
+LONGEST_RECORD = 64 << 20
 
 
 class Readable(Protocol):

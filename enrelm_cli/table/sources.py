@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
-import io
 import os
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.files import expanded
 from enrelm_cli.fold.folds import SentOnce
+from enrelm_cli.table.contents import Content, File, Memory, OnePass, Remembering, content_of, decoded, peek, spooled
 from enrelm_cli.table.csv_pieces import (
     Block,
     Readable,
     Skipped,
-    Transcoded,
-    Unzipped,
     as_bytes,
     cut_blocks,
     line_ends,
@@ -37,64 +32,6 @@ _DELIMITERS = (",", ";", "\t", "|")
 _BOM = b"\xef\xbb\xbf"
 _HEADER_STEP = 1 << 16
 _LONGEST_HEADER = 1 << 24
-_SPOOL_MEMORY = 256 << 20
-
-
-# ------------------------------------------------------------------------------------------------ where bytes are
-
-
-@dataclass(frozen=True)
-class File:
-    """Bytes on disk."""
-
-    path: str
-    seen: tuple[int, int] | None = None  # size and time of change when it was first looked at
-
-    def open(self) -> BinaryIO:
-        return open(self.path, "rb")
-
-    def __reduce__(self) -> Any:
-        # Another machine's copy has a time of its own.
-        return (File, (self.path,))
-
-    def check_unchanged(self, label: str) -> None:
-        """A fit that saw other rows in its first pass than in its last is a fit to nothing."""
-        if self.seen is not None and self.seen != _seen(self.path):
-            raise DataError(
-                f"{label}: the file was changed while it was read", "run the command again when nothing writes to it"
-            )
-
-
-def _seen(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_size, found.st_mtime_ns
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Bytes that came from stdin and are kept."""
-
-    data: bytes = field(repr=False)
-
-    def open(self) -> BinaryIO:
-        return io.BytesIO(self.data)
-
-
-@dataclass(frozen=True)
-class Once:
-    """A stream that passes by only once; `peeked` is what its header took."""
-
-    stream: Readable
-    peeked: list[bytes] = field(default_factory=list)
-
-    def open(self) -> Any:
-        return nullcontext(Skipped(self.stream, b"".join(self.peeked)))
-
-
-Content = File | Memory | Once
 
 
 # ------------------------------------------------------------------------------------------------ sources
@@ -121,11 +58,11 @@ class CsvSource(SentOnce):
     @property
     def seekable(self) -> bool:
         """Any byte range can be read without what is before it."""
-        return self.is_utf8 and not self.zipped and not isinstance(self.content, Once)
+        return self.is_utf8 and not self.zipped and not isinstance(self.content, OnePass)
 
     @property
     def rereadable(self) -> bool:
-        return not isinstance(self.content, Once)
+        return not isinstance(self.content, OnePass)
 
     @property
     def one_column(self) -> bool:
@@ -135,7 +72,7 @@ class CsvSource(SentOnce):
     def blocks(self, size: int) -> Iterator[Block]:
         """All records in blocks of about `size` bytes."""
         with self.content.open() as raw:
-            stream = _decoded(raw, self.label, self.zipped, self.is_utf8, self.encoding)
+            stream = decoded(raw, self.label, self.zipped, self.is_utf8, self.encoding)
             if self.seekable:
                 raw.seek(self.body)
             else:
@@ -221,77 +158,14 @@ def _expand(spec: str) -> list[str]:
 
 
 def _open_one(path: str, options: ReadAs, once: bool) -> Source:
-    label, content, size = _content(path, once)
-    peeked = _peek(content, 4)
+    label, content, size = content_of(path, once)
+    peeked = peek(content, 4)
     if peeked == b"PAR1" or path.lower().endswith((".parquet", ".pq")):
-        if isinstance(content, Once):
+        if isinstance(content, OnePass):
             # The footer is at the end: a pipe of Parquet has to be kept.
-            content = _spooled(Skipped(content.stream, b"".join(content.peeked)))
+            content = spooled(Skipped(content.stream, b"".join(content.peeked)))
         return _open_parquet(label, content)
     return _open_csv(label, path, content, size, peeked[:2] == b"\x1f\x8b", options)
-
-
-def _content(path: str, once: bool) -> tuple[str, Content, int | None]:
-    if path == "-":
-        stream = sys.stdin.buffer
-        return "stdin", Once(stream) if once else _spooled(stream), None
-    if os.path.isdir(path):
-        raise DataError(f"{path}: this is a folder", f"name its files: '{os.path.join(path, '*.csv')}' (in quotes)")
-    if not os.path.exists(path):
-        raise DataError(f"{path}: no such file", _similar_file(path))
-    try:
-        if not os.path.isfile(path):  # a named pipe, <(command)
-            pipe = open(path, "rb")  # noqa: SIM115 - read to its end long after this
-            if once:
-                return path, Once(pipe), None
-            with pipe:
-                return path, _spooled(pipe), None
-        with open(path, "rb"):
-            return path, File(os.path.abspath(path), _seen(path)), os.path.getsize(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def _similar_file(path: str) -> str | None:
-    from difflib import get_close_matches
-
-    folder, name = os.path.split(path)
-    if not os.path.isdir(folder or "."):
-        return f"there is no folder {folder}"
-    close = get_close_matches(name, sorted(os.listdir(folder or ".")), n=1)
-    return f"did you mean {os.path.join(folder, close[0])}?" if close else None
-
-
-def _spooled(stream: Readable) -> Content:
-    """All of a pipe: in memory while it is small, else in a temporary file that goes when the process ends."""
-    head = read_fully(stream, _SPOOL_MEMORY)
-    if len(head) < _SPOOL_MEMORY:
-        return Memory(head)
-    handle, path = tempfile.mkstemp(prefix="enrelm-stdin-")
-    atexit.register(_remove, path)
-    with open(handle, "wb") as file:
-        while head:
-            file.write(head)
-            head = stream.read(1 << 24)
-    return File(path)
-
-
-def _remove(path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.remove(path)
-
-
-def _peek(content: Content, size: int) -> bytes:
-    if isinstance(content, Once):
-        content.peeked.append(read_fully(content.stream, size))
-        return content.peeked[-1]
-    with content.open() as stream:
-        return stream.read(size)
-
-
-def _decoded(raw: Any, label: str, zipped: bool, is_utf8: bool, encoding: str) -> Readable:
-    stream: Readable = Unzipped(raw, label) if zipped else raw
-    return stream if is_utf8 else Transcoded(stream, encoding, label)
 
 
 # ------------------------------------------------------------------------------------------------ CSV header
@@ -322,8 +196,8 @@ def _open_csv(label: str, path: str, content: Content, size: int | None, zipped:
 
 def _header_record(label: str, content: Content, zipped: bool, options: ReadAs) -> tuple[bytes, int, int, int]:
     """(the file's first bytes, start and stop of the first record that is not blank, start of the next record)."""
-    with nullcontext(_Remembering(content)) if isinstance(content, Once) else content.open() as raw:
-        return _first_record(label, _decoded(raw, label, zipped, options.is_utf8, options.encoding), options)
+    with nullcontext(Remembering(content)) if isinstance(content, OnePass) else content.open() as raw:
+        return _first_record(label, decoded(raw, label, zipped, options.is_utf8, options.encoding), options)
 
 
 def _first_record(label: str, stream: Readable, options: ReadAs) -> tuple[bytes, int, int, int]:
@@ -348,22 +222,6 @@ def _first_record(label: str, stream: Readable, options: ReadAs) -> tuple[bytes,
         if len(head) > _LONGEST_HEADER:
             raise DataError(f"{label}: the header is longer than {_LONGEST_HEADER >> 20} MB", "is this a CSV file?")
     raise DataError(f"{label}: the file is empty", "a table has a header line and then a line for each row")
-
-
-class _Remembering:
-    """Reads a stream that cannot be rewound, and keeps what was read for whoever opens it next."""
-
-    def __init__(self, content: Once) -> None:
-        self._again = b"".join(content.peeked)
-        self._content = content
-
-    def read(self, size: int = -1, /) -> bytes:
-        if self._again:
-            part, self._again = self._again[:size], self._again[size:]
-            return part
-        part = self._content.stream.read(size)
-        self._content.peeked.append(part)
-        return part
 
 
 def _header_text(label: str, header: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -110,6 +111,14 @@ def test_blocks_of_one_column_have_the_rows_of_the_whole(cells: list[bytes], siz
 def _places(data: bytes) -> list[tuple[int, int]]:
     rows = records(data, ",", one_column=True)
     return list(zip(rows.start.tolist(), rows.stop.tolist(), strict=True))
+
+
+def test_a_gzip_bomb_of_one_line_is_not_swallowed_whole(model: Path) -> None:
+    path = model.parent / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"x\n1\n" + b"1" * (150 << 20), 1))
+    outcome = run("predict", model, path)
+    assert outcome.code == 3
+    assert "line 3: a record of more than 64 MB" in outcome.stderr or "line 2" in outcome.stderr
 
 
 # ------------------------------------------------------------------------------------------------ Parquet

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from enrelm_cli.errors import DataError, Exit, UsageError, UserError
 from enrelm_cli.fold.folds import LocalEngine
 from enrelm_cli.settings import ReadOptions, Roles
-from enrelm_cli.table import sources
+from enrelm_cli.table import contents
 from enrelm_cli.table.kinds import Kind
 from enrelm_cli.table.load import load
 from enrelm_cli.table.table import Table, open_table
@@ -233,15 +233,15 @@ def test_a_plain_file_is_cut_into_many_pieces_and_a_compressed_one_is_not(folder
 @pytest.mark.parametrize("spool", [1 << 20, 10])
 def test_stdin_is_kept_and_read_again(folder: Path, name: str, spool: int, monkeypatch: pytest.MonkeyPatch) -> None:
     write_everything(folder)
-    monkeypatch.setattr(sources, "_SPOOL_MEMORY", spool)
-    monkeypatch.setattr(sources.tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(contents, "_SPOOL_MEMORY", spool)
+    monkeypatch.setattr(contents.tempfile, "tempdir", str(folder))
     with open(name, "rb") as stdin:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stdin))
         table = read("-", TINY, in_memory=False)
     assert table.label == "stdin"
     assert rows_of(table) == rows_of(table) == EXPECTED
     for path in folder.glob("enrelm-stdin-*"):
-        sources._remove(str(path))
+        contents._remove(str(path))
 
 
 def test_a_named_pipe_is_read_like_stdin(folder: Path) -> None:
