@@ -46,7 +46,7 @@ LINES = {
     "enrelm compare sample_data/linear.csv 'sample_data/house?.csv' -t x2": ["x2", "x20"],
     "enrelm predict no.joblib sample_data/houses_new.csv --id l": ["listed"],
     "enrelm curve sample_data/houses.csv --categorical z": ["zone"],
-    "enrelm compare sample_data/houses.csv --method l": ["linear"],
+    "enrelm compare sample_data/houses.csv --method li": ["linear"],
     "enrelm pre": ["predict"],
 }
 
