@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from enrelm_cli.inputs.outcomes import Outcome
 from enrelm_cli.judge.curve import Choice, Choices, choices
 from enrelm_cli.report.reports import (
     Candidate,
@@ -145,9 +146,9 @@ INFO = InfoReport(
     target="median_house_value",
     inputs=DATA.inputs,
     columns=(
-        ("median_income", "number", "missing cells: 3.5"),
-        ("near", "text", "2 levels: bay, inland"),
-        ("[red]x[/red]", "number", ""),
+        Outcome("median_income", "number", 2, "missing cells: 3.5"),
+        Outcome("near", "text", 2, "2 levels: bay, inland"),
+        Outcome("[red]x[/red]", "number", 1, ""),
     ),
     train_error=0.41234,
     validation_error=0.459,

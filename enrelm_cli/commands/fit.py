@@ -10,6 +10,7 @@ from dataclasses import replace
 from enrelm_cli.commands import facts
 from enrelm_cli.commands.steps import fit_variants, open_rows, phase_one, refit_everything
 from enrelm_cli.fold.folds import Engine
+from enrelm_cli.inputs.outcomes import outcomes
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.fitting import FittedVariant, refit_variant, with_errors
 from enrelm_cli.judge.relevance import shares
@@ -68,6 +69,7 @@ def fit(
         timings={},
         model=None,
         settings=facts.settings_facts(data, split, method, where),
+        columns=outcomes(opened.encoded.encoding, final.data.view.input_map),
         notes=facts.fit_notes(final, method, winner.chosen.neurons),
     )
     view = final.data.view

@@ -6,10 +6,7 @@ import os
 from datetime import datetime, timezone
 
 from enrelm_cli.commands.saved import load_model
-from enrelm_cli.inputs.encoding import Column
-from enrelm_cli.inputs.maps.input_map import InputMap
-from enrelm_cli.inputs.maps.plain import OneHot, Value
-from enrelm_cli.model.model import Model
+from enrelm_cli.inputs.outcomes import outcomes
 from enrelm_cli.report.reports import InfoReport
 
 
@@ -23,7 +20,7 @@ def info(path: str) -> InfoReport:
         neurons=model.network.size,
         target=model.encoding.target,
         inputs=model.input_map.names(model.encoding.columns),
-        columns=_columns(model),
+        columns=outcomes(model.encoding, model.input_map),
         train_error=card.train_error,
         validation_error=card.validation_error,
         linear_error=card.linear_error,
@@ -38,20 +35,3 @@ def info(path: str) -> InfoReport:
         stop=card.stop,
         notes=card.notes,
     )
-
-
-def _columns(model: Model) -> tuple[tuple[str, str, str], ...]:
-    columns = model.encoding.columns
-    return tuple((one.name, one.kind.value, _details(k, one, model.input_map)) for k, one in enumerate(columns))
-
-
-def _details(place: int, column: Column, input_map: InputMap) -> str:
-    parts = []
-    if column.levels is not None:
-        parts.append(f"{len(column.levels)} levels: " + ", ".join(column.levels))
-    for one in input_map.expansion.maps:
-        if one.column == place and isinstance(one, Value) and one.marked:
-            parts.append(f"missing cells are filled with {one.fill:g}")
-        if one.column == place and isinstance(one, OneHot) and one.marked:
-            parts.append("missing cells are a level of their own")
-    return "; ".join(parts)

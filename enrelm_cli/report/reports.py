@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from enrelm_cli.inputs.outcomes import Outcome
 from enrelm_cli.judge.curve import Choices, Curve, ElmBand
 
 Json = dict[str, Any]
@@ -74,6 +75,7 @@ class FitReport:
     model: str | None
     settings: Json
     notes: tuple[str, ...] = ()
+    columns: tuple[Outcome, ...] = ()
     not_saved: str = "not saved: add -o model.joblib to keep it"
 
     def to_json(self) -> Json:
@@ -87,6 +89,7 @@ class FitReport:
             "selection": self.selection,
             "choices": self.choices.to_json(),
             "inputs": list(self.data.inputs),
+            "columns": [column.to_json() for column in self.columns],
             "rows": self.data.rows,
             "training_rows": self.training_rows,
             "validation_rows": self.validation_rows,
@@ -228,7 +231,7 @@ class InfoReport:
     neurons: int
     target: str
     inputs: tuple[str, ...]
-    columns: tuple[tuple[str, str, str], ...]  # name, kind, details such as levels or the fill of a missing cell
+    columns: tuple[Outcome, ...]
     train_error: float
     validation_error: float
     linear_error: float
@@ -245,7 +248,7 @@ class InfoReport:
     def to_json(self) -> Json:
         document = dict(vars(self))
         document["inputs"] = list(self.inputs)
-        document["columns"] = [{"name": name, "kind": kind, "details": text} for name, kind, text in self.columns]
+        document["columns"] = [column.to_json() for column in self.columns]
         document["relevance"] = [{"input": name, "share": share} for name, share in self.relevance]
         document["notes"] = list(self.notes)
         return document

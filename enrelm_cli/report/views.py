@@ -206,8 +206,9 @@ def info_view(report: InfoReport) -> list[Block]:
             ("notes", report.notes),
         )
     )
-    lines = tuple(Line((name, kind, details)) for name, kind, details in report.columns)
-    blocks.append(Grid("columns", (Column("column"), Column("kind"), Column("details")), lines))
+    lines = tuple(Line((one.name, one.kind, str(one.inputs), one.details)) for one in report.columns)
+    heads = (Column("column"), Column("kind"), Column("inputs", number=True), Column("details"))
+    blocks.append(Grid("columns", heads, lines))
     blocks += _relevance(report.relevance)
     blocks.append(_predict_command(report.path))
     return blocks
