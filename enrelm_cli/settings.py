@@ -329,7 +329,7 @@ class MethodSettings(Settings):
         1000, "Rows of a leaf of the local variant, about: its cost goes with their square.", METHOD, at_least=2
     )
     local_rows: int = whole(
-        1_000_000, "Rows that the local variant's leaves hold and its model keeps, at most.", METHOD, at_least=2
+        1_000_000, "Rows that the local variant's leaves hold and its model keeps, at most.", METHOD, at_least=20
     )
     epsilon: float | None = real(
         None,

@@ -43,9 +43,18 @@ class RowsByLeaf:
     below: int  # of 2^64: rows with a larger hash are left to the landmarks alone; equal inputs stay together
 
     def __call__(self, chunk: Chunk) -> LeafChunks:
-        kept = chunk if self.below >= _SPAN else chunk.where(chunk.key < np.uint64(self.below))
-        kept = self.view(kept, Side.TRAIN)
+        kept = self.view(chosen(chunk, self.below), Side.TRAIN)
         return LeafChunks({b: kept.take(places) for b, places in self.leaves.groups(kept.X)}, chunk.rows)
+
+
+def bound(T: int, most: int) -> int:
+    """Of 2^64: about `most` of T rows have a smaller hash."""
+    return _SPAN if most >= T else int(_SPAN * (most / T))
+
+
+def chosen(rows: Chunk, below: int) -> Chunk:
+    """The rows whose hash is below the bound."""
+    return rows if below >= _SPAN else rows.where(rows.key < np.uint64(below))
 
 
 @dataclass(frozen=True)
@@ -58,9 +67,8 @@ class Leafed:
 
 
 @contextmanager
-def gathered(data: Training, leaves: Leaves, most: int) -> Iterator[Leafed]:
-    """One pass over the rows; at most about `most` of them. Files vanish at the end, also those of killed runs."""
-    below = _SPAN if most >= data.T else int(_SPAN * (most / data.T))
+def gathered(data: Training, leaves: Leaves, below: int) -> Iterator[Leafed]:
+    """One pass over the rows with a hash below the bound. Files vanish at the end, also those of killed runs."""
     chunks = data.rows.engine.map(
         data.rows.pieces, RowsByLeaf(data.view, leaves, below), "rows by leaf", data.rows.total
     )

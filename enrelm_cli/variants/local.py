@@ -22,7 +22,7 @@ from enrelm_cli.phase_one.landmarks import Landmarks
 from enrelm_cli.phase_one.phase_one import JOINED, Basis, Start, distinct_inputs
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array, Keys
-from enrelm_cli.variants._gather import gathered
+from enrelm_cli.variants._gather import bound, chosen, gathered
 from enrelm_cli.variants._leaves import LeafRows, grow
 from enrelm_cli.variants._pic import Global, LeafProducts, LeafSums, LeafWeights, WeighLeaf, solve
 from enrelm_cli.variants._variant import Variant
@@ -92,8 +92,10 @@ def fit(basis: Basis, method: MethodSettings) -> Network:
     data, kernel = basis.data, basis.tuned.kernel
     landmarks = _landmarks(basis, method)
     shared = Global(kernel, kernel.prepare(landmarks.Z), landmark_projection(kernel, landmarks))
-    leaves = grow(data.sample(), min(data.T, method.local_rows), method.leaf_rows)
-    with gathered(data, leaves, method.local_rows) as rows:
+    below = bound(data.T, method.local_rows)
+    # Cut where the rows are that the leaves will hold: none is empty.
+    leaves = grow(chosen(data.sample(), below), min(data.T, method.local_rows), method.leaf_rows)
+    with gathered(data, leaves, below) as rows:
         alpha = _ridge(LocalFit(data.rows.engine, shared), basis, _some(rows.pieces, rows.total))
         outside = None if rows.complete else _outside(basis, shared, rows.pieces)
         found = LocalFit(data.rows.engine, shared, outside).at(alpha, rows.pieces)

@@ -115,7 +115,7 @@ def test_no_local_part_is_the_kernel_variant() -> None:
         start.tuned.kernel.prepare(start.landmarks.Z),
         landmark_projection(start.tuned.kernel, start.landmarks),
     )
-    with _gather.gathered(data, grow(data.sample(), data.T, 60), 10**6) as rows:
+    with _gather.gathered(data, grow(data.sample(), data.T, 60), 2**64) as rows:
         everything = data.rows.engine.fold(rows.pieces, LeafProducts(shared), "")
     w = solve(None, everything, (kernel.facts or {})["alpha"]).w
     new = np.random.default_rng(9).normal(size=(50, 3))
@@ -141,6 +141,15 @@ def test_rows_outside_of_the_leaves_count_with_their_landmarks() -> None:
     S, cross = np.where(both, S, F @ F.T), np.where(inside, cross, G @ F.T)
     expected = dense(S, rows.y, (network.facts or {})["alpha"], cross)
     np.testing.assert_allclose(network.predict(new), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("local_rows", [20, 50])
+def test_no_leaf_is_empty_where_few_rows_are_in_leaves(local_rows: int) -> None:
+    network = local(data_of(*table()), method(leaf_rows=4, local_rows=local_rows))
+    assert np.diff(features(network).first).min() > 0
+    assert features(network).leaves.count > 2
+    assert network.left_out is not None
+    assert np.isfinite(network.left_out).all()
 
 
 def test_left_out_errors_equal_refitting_without_each_input() -> None:
