@@ -30,6 +30,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     return Shell(tmp_path_factory.mktemp("reader"), rows=60)
 
 
+# One after another in one process: a page's later commands use what its earlier ones wrote.
+@pytest.mark.xdist_group("reader")
 @pytest.mark.parametrize("command", told())
 def test_a_command_of_the_pages_runs(command: str, shell: Shell) -> None:
     wanted = needs(command)

@@ -306,7 +306,7 @@ def test_a_report_to_a_full_device_is_an_error(predict_job: Job) -> None:
             command("info", model), env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert done.returncode == 2
-    assert done.stderr.splitlines()[0] == "error: the output cannot be written (No space left on device)"
+    assert done.stderr.splitlines()[0] == "error: stdout cannot be written to (No space left on device)"
     assert "Exception ignored" not in done.stderr
 
 

@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.model.leaves import Integers, Leaves
 from enrelm_cli.types import Array, Keys
 
 # A cut leaves at least this share on each side, where some input has such a cut.
 _BALANCED = 0.25
+# Times the rows asked for: a leaf of rows with equal inputs may be as large as this.
+LARGEST = 4
 
 
 @dataclass
@@ -53,6 +56,7 @@ def grow(sample: Chunk, T: int, most: int) -> Leaves:
     def part(rows: Integers) -> int:
         best = best_cut(sample.X[rows], sample.y[rows]) if each * len(rows) > most else None
         if best is None:
+            check_leaf(round(each * len(np.unique(sample.key[rows]))), most)
             return growing.leaf()
         place = growing.cut(*best)
         low = sample.X[rows, best[0]] <= best[1]
@@ -61,6 +65,15 @@ def grow(sample: Chunk, T: int, most: int) -> Leaves:
 
     part(np.arange(sample.rows))
     return growing.grown()
+
+
+def check_leaf(rows: int, most: int) -> None:
+    """A leaf that cannot be cut may be larger than asked for, but not so large that its factor never ends."""
+    if rows > LARGEST * most:
+        raise DataError(
+            f"about {rows:,} rows have the same inputs: no cut makes leaves of {most:,} rows of them (--leaf-rows)",
+            "use --variant kernel, which is exact where inputs repeat so often",
+        )
 
 
 def best_cut(X: Array, y: Array) -> tuple[int, float] | None:
