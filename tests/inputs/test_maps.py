@@ -58,6 +58,20 @@ def test_inputs_of_any_numbers_are_finite_and_small(fitted: Array, new: Array) -
         assert np.abs(X).max() <= 4.0 * np.sqrt(len(fitted)) + 1.0
 
 
+@pytest.mark.parametrize("share", [[5, 30, 5], [13, 14, 13]], ids=["mostly 0", "even"])
+@pytest.mark.parametrize("step", [5e-324, 1e-310])
+def test_numbers_as_small_as_any_are_told_apart_and_can_be_read_from_the_model(step: float, share: list[int]) -> None:
+    x = np.repeat([-1.0, 0.0, 1.0], share) * step
+    for one in number_maps(0, VALUE, x):
+        one.check(NUMBER)
+    found = robust(x[:, None], (NUMBER,))
+    assert found is not None
+    X = found.inputs(np.array([[-step], [0.0], [step], [1.0]]))
+    assert np.isfinite(X).all()
+    assert np.all(np.diff(X[:3, 0]) > 0.5)
+    assert np.abs(X).max() < 20.0
+
+
 def test_a_far_cell_leaves_the_others_where_they_were() -> None:
     x = np.random.default_rng(0).standard_normal(500)
     spoilt = np.append(x[:-1], 1e12)

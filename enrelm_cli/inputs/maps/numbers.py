@@ -6,7 +6,7 @@ distribution of a value's rank among the training rows, linear between knots and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ FEW_VALUES = 24
 _ROWS_PER_VALUE = 4
 BEND = 3.0
 _FAR = 1e100  # beyond it a square overflows
+_LEAST = float(np.finfo(float).smallest_subnormal)  # a column's spread may be that small, as its cells may
 
 
 def _name(column: Column, part: str) -> str:
@@ -64,7 +65,7 @@ class Squashed:
     def check(self, column: Column) -> None:
         _check_part(column, self.part)
         checks.number("centre", self.centre)
-        checks.number("unit", self.unit, lowest=np.finfo(float).tiny)
+        checks.number("unit", self.unit, lowest=_LEAST)
         checks.number("fill", self.fill)
 
     def to_document(self) -> dict[str, Any]:
@@ -177,15 +178,17 @@ def _squashed(place: int, part: str, x: Array) -> Squashed:
     # Halves first: the difference of two far values may be beyond the largest number.
     unit = (high / 2.0 - low / 2.0) * (2.0 / 1.349)
     if not unit > 0.0:
-        unit = _mean_distance(x, float(centre))
-    bare = Squashed(place, part, float(centre), float(unit), 0.0)
-    return Squashed(place, part, float(centre), float(unit), float(bare.of(x).mean()))
+        unit = _median_distance(x, float(centre))
+    bare = Squashed(place, part, float(centre), max(float(unit), _LEAST), 0.0)
+    return replace(bare, fill=float(bare.of(x).mean()))
 
 
-def _mean_distance(x: Array, centre: float) -> float:
+def _median_distance(x: Array, centre: float) -> float:
     """Of a column more than half of whose values are equal: one far cell must not stretch the others' unit."""
     distance = np.abs(x / 2.0 - centre / 2.0)
-    return 2.0 * float(np.median(distance[distance > 0.0]))
+    # Half of the smallest number is 0.
+    apart = distance[distance > 0.0]
+    return 2.0 * float(np.median(apart)) if len(apart) else 0.0
 
 
 def _normal(place: int, part: str, values: Array, counts: Array) -> Scores:
