@@ -13,7 +13,7 @@ from benchmarks.tables import TABLES
 from tests.cli_runner import succeed
 
 # Enough rows to have the levels, dates and holes of the whole table; every row where it is short.
-ROWS = 1_500
+ROWS = 600
 
 
 def head(path: Path, folder: Path) -> tuple[Path, str]:
