@@ -24,9 +24,12 @@ def rounding(variant: str, rows: int) -> float:
     """What another order of the same sums may change, as a share of the target's spread.
 
     Landmarks of a smooth kernel depend on each other nearly enough to magnify the rounding of its Gram matrix
-    (CUT in eigenbasis.py): 1.8e-7 was measured.
+    (CUT in eigenbasis.py): 1.8e-7 was measured. Leaves hold every row, but their ridge and kernel are tuned on targets
+    whose mean and scale are sums over pieces: 1e-16 there is 1e-8 of the ridge, and 1.0e-8 here.
     """
-    return 1e-6 if variant == "kernel" and rows > 2000 else 1e-8
+    if rows <= 2000:
+        return 1e-8
+    return {"kernel": 1e-6, "local": 1e-7}.get(variant, 1e-8)
 
 
 def enrelm(*words: object, **environment: str) -> bytes:
@@ -131,7 +134,7 @@ def reference(folder: Path, variant: str, rows: int, fresh: Path) -> Array:
 # Small: every row is a landmark. Large: landmarks, and folds over several pieces.
 CASES = [
     pytest.param(variant, change, rows, marks=[] if rows == 150 and quick else [pytest.mark.slow])
-    for rows in (150, 12_000)
+    for rows in (150, 6_000)
     for variant in VARIANTS
     for change in CHANGES
     for quick in [variant == "kernel" and change is other_row_order]
