@@ -22,6 +22,7 @@ from enrelm_cli.inputs.target_scale import TRANSFORMS, TargetScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.inputs.transforms import transformed
 from enrelm_cli.kernels.arcsine import ArcsineKernel, Kernel
+from enrelm_cli.phase_one.tuning.ridge import leave_one_out
 from enrelm_cli.settings import InputSettings
 from enrelm_cli.types import Array
 
@@ -29,7 +30,6 @@ _SHARED_ROWS = 400
 _TUNED_ROWS = 1000
 _VARIANCES = (2.0**-6, 2.0**-4, 2.0**-2, 1.0, 4.0)  # times 1/d
 _BIAS = 0.5
-_ALPHAS = np.geomspace(1e-5, 1e2, 36)
 
 
 def candidates(data: Training, settings: InputSettings) -> tuple[Training, ...]:
@@ -104,22 +104,8 @@ class Candidate:
     def error(self, kernel: Kernel) -> float:
         """The same of a given kernel."""
         X, z = self.X[:_TUNED_ROWS], self.z[:_TUNED_ROWS]
-        errors = _left_out(kernel.gram(X, X), z)
+        errors = leave_one_out(kernel.gram(X, X), z).left_out
         scale = self.data.view.target_scale.smeared(errors)
         u = scale.units(z)
         gap, spread = u - scale.predicted(z - errors), u - u.mean()
         return float(np.sqrt((gap @ gap) / max(float(spread @ spread), np.finfo(float).tiny)))
-
-
-def _left_out(K: Array, z: Array) -> Array:
-    """(t,) the error of every row when it is left out of kernel ridge regression, alpha at its best."""
-    n = len(z)
-    C = K - K.mean(axis=0)
-    C -= C.mean(axis=1)[:, None]
-    values, U = np.linalg.eigh(C)
-    shrink = (lam := np.maximum(values, 0.0)[:, None]) / (lam + _ALPHAS)
-    centred = z - z.mean()
-    residual = centred[:, None] - U @ ((U.T @ centred)[:, None] * shrink)
-    errors = residual / np.maximum(1.0 - 1.0 / n - (U * U) @ shrink, 1e-10)
-    best: Array = errors[:, int(np.argmin(np.mean(errors**2, axis=0)))]
-    return best

@@ -20,6 +20,7 @@ class Ridge:
     alpha: float
     error: float  # mean squared leave-one-out error at alpha
     errors: Array  # (a,) the same for every alpha of the grid
+    left_out: Array  # (n,) the error of each row when it is left out, at alpha
     dual: Array  # (n,) w: prediction is offset + k(x)·w
     offset: float
 
@@ -41,12 +42,13 @@ def leave_one_out(K: Array, y: Array, alphas: Array = ALPHAS) -> Ridge:
     shrink = lam[:, None] / (lam[:, None] + alphas)  # (n, a)
     residual = (y - mean)[:, None] - U @ (c[:, None] * shrink)
     free = 1.0 - 1.0 / n - (U * U) @ shrink
-    errors: Array = np.mean((residual / np.maximum(free, 1e-10)) ** 2, axis=0)
+    left_out = residual / np.maximum(free, 1e-10)
+    errors: Array = np.mean(left_out**2, axis=0)
     best = int(np.argmin(errors))
     alpha = float(alphas[best])
     w = U @ (c / (lam + alpha))
     w -= w.mean()
-    return Ridge(alpha, float(errors[best]), errors, w, mean - float(means @ w))
+    return Ridge(alpha, float(errors[best]), errors, left_out[:, best], w, mean - float(means @ w))
 
 
 def held_out_errors(found: Hyper, A: Array, a: Array, B: Array, b: Array) -> Array:
