@@ -15,9 +15,10 @@ _LOG_FROM = 40
 # Okabe and Ito's colours, which colour-blind readers can tell apart; its yellow is too pale for a line on white.
 BLUE, ORANGE, GREEN, VERMILION = "#0072b2", "#e69f00", "#009e73", "#d55e00"
 PURPLE, SKY, BLACK, GREY = "#cc79a7", "#56b4e9", "#000000", "#7f7f7f"
+INDIGO = "#332288"  # Tol's
 _COLOURS = {
     "kernel": BLUE,
-    "local": VERMILION,
+    "local": INDIGO,
     "approximate": ORANGE,
     "incremental": GREEN,
     "elm": PURPLE,
