@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from enrelm_cli.model import artifact
 from enrelm_cli.model.model import Model
 from enrelm_cli.report.reports import FitReport
 from enrelm_cli.stopwatch import Stopwatch
-
-if TYPE_CHECKING:
-    pass
 
 
 def save(report: FitReport, model: Model, path: str) -> FitReport:
