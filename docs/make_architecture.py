@@ -29,7 +29,18 @@ STATIONS = {
     "table": "files → typed batches; predictions → files",
     "fold": "the only loop over rows, its engines, the content hash",
 }
-BASE = ("__init__", "__main__", "errors", "fields", "files", "settings", "sizes", "stopwatch", "types")
+BASE = (
+    "__init__",
+    "__main__",
+    "errors",
+    "fields",
+    "files",
+    "method_settings",
+    "settings",
+    "sizes",
+    "stopwatch",
+    "types",
+)
 BASE_CAPTION = "types, errors, settings, files: imported from everywhere"
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))

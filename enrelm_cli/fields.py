@@ -205,6 +205,11 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
+def check(good: bool, problem: str, hint: str | None = None) -> None:
+    if not good:
+        raise UsageError(problem, hint)
+
+
 class Settings:
     """Base of the settings: frozen dataclasses whose fields check themselves when they are made."""
 

@@ -9,20 +9,17 @@ import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Literal
 
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fields import (
     DATA,
-    KERNEL,
     MAX_THREADS,
-    METHOD,
     RUNNING,
     Settings,
     argument,
+    check,
     choice,
     columns,
-    flag,
     options,
     real,
     size,
@@ -30,20 +27,24 @@ from enrelm_cli.fields import (
     texts,
     whole,
 )
+from enrelm_cli.method_settings import ALL_ROWS, ElmSettings, InputSettings, KernelSettings, MethodSettings
 
-ACTIVATIONS = ("erf", "tanh", "arctan", "algebraic")
-SELECTIONS = ("best", "knee", "smallest")
-ALL_ROWS = -1
+__all__ = [
+    "ALL_ROWS",
+    "DataSettings",
+    "ElmSettings",
+    "EngineSettings",
+    "InputSettings",
+    "KernelSettings",
+    "MethodSettings",
+    "ReadOptions",
+    "Roles",
+    "SplitSettings",
+    "close_names",
+    "listed",
+]
 
 _DELIMITER_WORDS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-
-Selection = Literal["best", "knee", "smallest"]
-
-
-def _check(good: bool, problem: str, hint: str | None = None) -> None:
-    if not good:
-        raise UsageError(problem, hint)
-
 
 # ------------------------------------------------------------------------------------------------------------ tables
 
@@ -77,7 +78,7 @@ class ReadOptions(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check(
+        check(
             not (self.nulls and self.only_nulls),
             "--null adds a text, --only-null replaces all of them",
             "type one of the two",
@@ -86,13 +87,13 @@ class ReadOptions(Settings):
         if delimiter is not None:
             delimiter = _DELIMITER_WORDS.get(delimiter.lower(), delimiter)
             object.__setattr__(self, "delimiter", delimiter)
-            _check(
+            check(
                 len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n',
                 f"--delimiter {self.delimiter!r}: a delimiter is one character",
                 "for a tab type --delimiter tab",
             )
-        _check(self.decimal in (None, ".", ","), f"--decimal {self.decimal!r}: the decimal mark is . or ,")
-        _check(
+        check(self.decimal in (None, ".", ","), f"--decimal {self.decimal!r}: the decimal mark is . or ,")
+        check(
             delimiter is None or self.decimal != delimiter,
             f"{delimiter!r} cannot be both delimiter and decimal mark",
             "type --delimiter ';' --decimal ,",
@@ -114,7 +115,7 @@ def _check_encoding(name: str) -> None:
         readable = known and "a,b\n".encode(name).decode(name) == "a,b\n"
     except (LookupError, ValueError):
         raise UsageError(f"--encoding {name!r}: no such encoding", hint) from None
-    _check(readable, f"--encoding {name}: not an encoding of tables", hint)
+    check(readable, f"--encoding {name}: not an encoding of tables", hint)
 
 
 @dataclass(frozen=True)
@@ -216,162 +217,6 @@ class SplitSettings(Settings):
     seed: int = whole(1234, "Seed of the split.", DATA, at_most=2**32 - 1)
 
 
-# ----------------------------------------------------------------------------------------------------------- methods
-
-
-@dataclass(frozen=True)
-class KernelSettings(Settings):
-    """The kernel's parameters; None leaves them to the tuning (kernel variant) or to the paper's (the others)."""
-
-    weight_variance: float | None = real(
-        None,
-        "Variance of the hidden weights (paper: 1). Default: tuned for kernel.",
-        KERNEL,
-        above=0.0,
-        hint="the paper's is --weight-variance 1",
-    )
-    bias_variance: float | None = real(
-        None,
-        "Variance of the hidden biases (paper: 0). Default: tuned for kernel.",
-        KERNEL,
-        at_least=0.0,
-        hint="the paper's is --bias-variance 0",
-    )
-    depth: int | None = whole(
-        None,
-        "Hidden layers of the kernel (paper: 1). Default: tuned for kernel.",
-        KERNEL,
-        at_least=1,
-        at_most=20,
-        hint="the paper's is --depth 1",
-    )
-    activation: str = choice("erf", ACTIVATIONS, "erf or algebraic; tanh and arctan need the extra nngp.", KERNEL)
-    backend: str = choice(
-        "closed-form",
-        ("closed-form", "neural-tangents"),
-        "Kernel implementation: closed-form, or neural-tangents (extra nngp).",
-        KERNEL,
-        flags=("--kernel-backend",),
-    )
-    tune: bool = flag(True, "Tune the kernel on the training rows (kernel variant).", KERNEL)
-    tune_rows: int = whole(4000, "Maximum number of rows used for tuning.", KERNEL, at_least=20)
-    tune_steps: int = whole(800, "Tuning budget, in evaluations.", KERNEL, hint="--no-tune does no tuning")
-
-
-@dataclass(frozen=True)
-class InputSettings(Settings):
-    """What tuned variants see of the columns and of the target. The paper's always see plain, standardised inputs."""
-
-    map: str = choice(
-        "robust",
-        ("robust", "plain"),
-        "What the kernel variant sees of a column: robust, or plain (standardised numbers, 0 and 1 for each text).",
-        METHOD,
-        flags=("--input-map",),
-    )
-    transform: str = choice(
-        "auto",
-        ("auto", "none", "log", "yeo-johnson"),
-        "Scale of the target for the kernel variant. auto: by the error of left-out rows in the target's own units.",
-        METHOD,
-    )
-    calendar: bool = flag(True, "Weekday, month, day of year and hour of dates as inputs.", METHOD)
-    lower: float | None = real(None, "No prediction of the kernel variant is below this.", METHOD)
-    upper: float | None = real(None, "No prediction of the kernel variant is above this.", METHOD)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check(
-            self.lower is None or self.upper is None or self.lower < self.upper,
-            f"--lower {self.lower} must lie below --upper {self.upper}",
-            "exchange them",
-        )
-
-
-@dataclass(frozen=True)
-class MethodSettings(Settings):
-    """How the network is found."""
-
-    neurons: int | None = whole(
-        None,
-        "Use this many neurons instead of choosing the number.",
-        METHOD,
-        at_least=1,
-        flags=("--neurons", "-n"),
-        only=("fit",),
-    )
-    select: str | None = choice(  # None: best, but all neurons of the kernel variant unless fewer are clearly better
-        None,
-        SELECTIONS,
-        "best: lowest error; knee: greatest curvature; smallest: fewest neurons within 1 % of the best. "
-        "Default: best; for kernel all neurons unless fewer are clearly better.",
-        METHOD,
-        metavar="HOW",
-        only=("fit", "compare"),
-    )
-    max_neurons: int | None = whole(
-        None,
-        "Largest network size. Default: 50 per input, at most half of the rows.",
-        METHOD,
-        at_least=1,
-        hint="leave it out for 50 per input, at most half of the rows",
-    )
-    landmarks: int | None = whole(
-        None,
-        "Nyström landmarks of the kernel: auto, all, or a number.",
-        METHOD,
-        at_least=2,
-        words={"auto": None, "all": ALL_ROWS},
-        metavar="M",
-        hint="write --landmarks auto, all, or a number such as 1000",
-    )
-    leaf_rows: int = whole(
-        1000, "Rows of a leaf of the local variant, about: its cost goes with their square.", METHOD, at_least=2
-    )
-    local_rows: int = whole(
-        1_000_000, "Rows that the local variant's leaves hold and its model keeps, at most.", METHOD, at_least=20
-    )
-    epsilon: float | None = real(
-        None,
-        "Step size of the incremental variant. Default: 1/sqrt(rows).",
-        METHOD,
-        above=0.0,
-        at_most=1.0,
-        hint="leave it out for the paper's 1/sqrt(rows)",
-    )
-    tolerance: float = real(
-        1e-5, "Stop the incremental variant at a smaller improvement per step.", METHOD, at_least=0.0
-    )
-    max_steps: int = whole(100_000, "Maximum number of steps of the incremental variant.", METHOD, at_least=1)
-    refit: bool = flag(True, "Refit on all rows at the chosen size.", METHOD, only=("fit",))
-    kernel: KernelSettings = field(default_factory=KernelSettings)
-    inputs: InputSettings = field(default_factory=InputSettings)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check(
-            self.neurons is None or self.select is None,
-            "--neurons and --select both say how many neurons",
-            "leave one of them out",
-        )
-
-
-@dataclass(frozen=True)
-class ElmSettings(Settings):
-    """The random ELM that the others are compared with."""
-
-    realizations: int = whole(20, "Number of random ELMs to average.", METHOD, at_least=1)
-    weight_std: float | None = real(  # None: the paper's 1/sqrt(d)
-        None,
-        "Standard deviation of the ELM's weights. Default: 1/sqrt(inputs).",
-        METHOD,
-        above=0.0,
-        flags=("--elm-weight-std",),
-        hint="leave it out for the paper's 1/sqrt(inputs)",
-    )
-    seed: int = 1234
-
-
 # ----------------------------------------------------------------------------------------------------------- running
 
 
@@ -392,7 +237,7 @@ class EngineSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check(
+        check(
             self.scheduler is None or self.engine == "dask",
             "--scheduler needs --engine dask",
             "add --engine dask, or leave --scheduler out",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from enrelm_cli import settings
+from enrelm_cli import method_settings
 from enrelm_cli.kernels import activation, nngp
 from enrelm_cli.model.features import HiddenLayer
 
@@ -62,7 +62,7 @@ def test_a_hidden_layer_remembers_its_activation_in_a_document(name: str) -> Non
 
 
 def test_every_activation_on_offer_has_a_function_and_a_kernel() -> None:
-    assert set(settings.ACTIVATIONS) <= set(activation.NAMES) == set(nngp.ACTIVATIONS)
+    assert set(method_settings.ACTIVATIONS) <= set(activation.NAMES) == set(nngp.ACTIVATIONS)
 
 
 @pytest.mark.parametrize("name", [name for name in activation.NAMES if name != "erf"])
