@@ -6,7 +6,7 @@ Each field says its default, range and help text; the command line makes its opt
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -143,12 +143,22 @@ class Roles(Settings):
 
     def check(self, names: Sequence[str], label: str) -> None:
         """Every column that was named exists, and no two roles contradict each other."""
-        flags = {name: option.flag for name, option in options(Roles).items()} | {"keep": "--id"}
-        named = {role: self._named(role) for role in flags}
-        for role in flags:
-            for name in named[role]:
+        for _, _, problem in self.unknown(names, label):
+            raise problem
+        self.check_contradictions()
+
+    def unknown(self, names: Sequence[str], label: str) -> Iterator[tuple[str, str, DataError]]:
+        """(role, column, error) of every column that was named and is not there."""
+        for role, option in self._flags().items():
+            for name in self._named(role):
                 if name not in names:
-                    raise DataError(f"{label}: there is no column {name!r} ({flags[role]})", close_names(name, names))
+                    problem = f"{label}: there is no column {name!r} ({option})"
+                    yield role, name, DataError(problem, close_names(name, names))
+
+    def check_contradictions(self) -> None:
+        """No column has two roles of which it can have one."""
+        flags = self._flags()
+        named = {role: self._named(role) for role in flags}
         for first, second in (
             ("numeric", "categorical"),
             ("inputs", "drop"),
@@ -159,6 +169,10 @@ class Roles(Settings):
             clash = {*named[first]} & {*named[second]}
             if clash:
                 raise UsageError(f"column {min(clash)!r} is named in both {flags[first]} and {flags[second]}")
+
+    @staticmethod
+    def _flags() -> dict[str, str]:
+        return {name: option.flag for name, option in options(Roles).items()} | {"keep": "--id"}
 
     def _named(self, role: str) -> tuple[str, ...]:
         value = getattr(self, role)

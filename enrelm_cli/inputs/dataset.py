@@ -49,21 +49,24 @@ def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) 
     if engine.elsewhere:
         check_files(settings.sources)
     table = open_table(settings.sources, settings.read, settings.roles)
-    allowed = where.memory or available_memory() // 2
-    size = table.bytes
-    fits = size is None or _EXPANSION * size <= allowed
-    in_memory = fits and where.engine != "dask"
-    notes: tuple[str, ...] = ()
-    if not fits and where.engine != "dask":
-        notes = (
-            f"{human_bytes(size or 0)} of text: read again from disk in each pass to stay below {human_bytes(allowed)}",
-        )
+    in_memory, notes = placed(table, where)
     table = load(table, settings.roles, engine, in_memory)
     notes += table.notes
     known = survey(table, settings.roles, engine)
     for source in table.sources:
         source.check_unchanged()
     return Dataset(table, known, settings, engine, in_memory, notes)
+
+
+def placed(table: Table, where: EngineSettings) -> tuple[bool, tuple[str, ...]]:
+    """Whether the rows are kept in memory, and a note where they are not."""
+    allowed = where.memory or available_memory() // 2
+    size = table.bytes
+    fits = size is None or _EXPANSION * size <= allowed
+    if fits or where.engine == "dask":
+        return where.engine != "dask", ()
+    note = f"{human_bytes(size or 0)} of text: read again from disk in each pass to stay below {human_bytes(allowed)}"
+    return False, (note,)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.inputs.encoding import Column, Encoding, LeftOut, Missing, cells_missing, missing_way, moment_text
@@ -16,24 +16,49 @@ _FEW_LEVELS = 10  # so few are never an identifier, however short the table
 
 def build_encoding(survey: Survey, roles: Roles, missing: str) -> Encoding:
     """The encoding of a surveyed table."""
-    way = missing_way(missing)
-    _check_target(survey, roles)
-    _check_infinite(survey)
-    apart = {column.name: why for column, facts in survey.columns if (why := _left_out(survey, column, facts))}
-    columns = [(column, facts) for column, facts in survey.columns if column.name not in apart]
-    if not columns:
-        raise DataError(
-            f"{survey.table.label}: no input column is left beside the target {roles.target!r}",
+    for problem in problems_of(survey, roles, missing):
+        raise problem
+    return encoding_of(survey, roles, missing)
+
+
+def problems_of(survey: Survey, roles: Roles, missing: str) -> Iterator[DataError]:
+    """Why the table cannot be fitted."""
+    if roles.target is not None:
+        yield from _target_problems(survey, roles)
+    for column, facts in survey.columns:
+        if facts.infinite:
+            yield _infinite(survey, column.name)
+    for column, facts in survey.columns:
+        if column.categorical and facts.too_many:
+            yield DataError(
+                f"{survey.table.label}: column {column.name!r} has more than {MOST_LEVELS:,} levels",
+                f"leave it out: --drop {shlex.quote(column.name)}",
+            )
+    apart = _apart(survey)
+    if len(apart) == len(survey.columns):
+        beside = "" if roles.target is None else f" beside the target {roles.target!r}"
+        yield DataError(
+            f"{survey.table.label}: no input column is left{beside}",
             "; ".join(f"{name!r}: {why}" for name, why in list(apart.items())[:3])
             or "check --inputs and --drop, and that the file has other columns with values",
         )
-    if way == "error":
-        _check_missing(survey)
-    specs = tuple(_column(column, facts) for column, facts in columns)
+    if missing_way(missing) == "error":
+        yield from _missing_problems(survey)
+
+
+def encoding_of(survey: Survey, roles: Roles, missing: str) -> Encoding:
+    """The encoding of the columns that can be inputs."""
+    way, apart = missing_way(missing), _apart(survey)
+    specs = tuple(_column(column, facts) for column, facts in survey.columns if column.name not in apart)
     kinds = {column.name: column.kind for column, _ in survey.columns}
     left_out = tuple(LeftOut(name, kinds[name], why) for name, why in apart.items())
     notes = _notes(survey, specs, left_out, way)
-    return Encoding(specs, str(roles.target), way, notes, survey.table.options, left_out)
+    return Encoding(specs, roles.target or "", way, notes, survey.table.options, left_out)
+
+
+def _apart(survey: Survey) -> dict[str, str]:
+    """The columns that are left out, and why."""
+    return {column.name: why for column, facts in survey.columns if (why := _left_out(survey, column, facts))}
 
 
 def _column(column: InputColumn, facts: ColumnFacts) -> Column:
@@ -46,12 +71,7 @@ def _left_out(survey: Survey, column: InputColumn, facts: ColumnFacts) -> str | 
     """Why a column cannot be an input; None where it can."""
     if facts.missing == survey.rows:
         return "no value"
-    if column.categorical and facts.too_many:
-        raise DataError(
-            f"{survey.table.label}: column {column.name!r} has more than {MOST_LEVELS:,} levels",
-            f"leave it out: --drop {shlex.quote(column.name)}",
-        )
-    if not column.has_levels or column.categorical:
+    if not column.has_levels or (column.categorical and not facts.too_many):
         return None
     count, present = len(facts.levels or ()), survey.rows - facts.missing
     if facts.too_many or (count > _FEW_LEVELS and 2 * count > present):
@@ -59,15 +79,15 @@ def _left_out(survey: Survey, column: InputColumn, facts: ColumnFacts) -> str | 
     return None
 
 
-def _check_target(survey: Survey, roles: Roles) -> None:
+def _target_problems(survey: Survey, roles: Roles) -> Iterator[DataError]:
     label, target = survey.table.label, survey.target
     if not survey.rows:
-        raise DataError(f"{label}: the target {roles.target!r} is missing in every row", "name another with --target")
-    if target.infinite:
-        raise _infinite(survey, str(roles.target))
-    if target.lowest == target.highest:
+        yield DataError(f"{label}: the target {roles.target!r} is missing in every row", "name another with --target")
+    elif target.infinite:
+        yield _infinite(survey, str(roles.target))
+    elif target.lowest == target.highest:
         value = cells.number_text(target.lowest)
-        raise DataError(
+        yield DataError(
             f"{label}: the target {roles.target!r} is {value} in every row: there is nothing to learn",
             "name another with --target",
         )
@@ -79,25 +99,19 @@ def _identifier(column: InputColumn, facts: ColumnFacts, count: int, present: in
     return f"{many} different texts in {present:,} rows look like identifiers or free text; {hint}"
 
 
-def _check_infinite(survey: Survey) -> None:
-    for column, facts in survey.columns:
-        if facts.infinite:
-            raise _infinite(survey, column.name)
-
-
 def _infinite(survey: Survey, name: str) -> DataError:
     found = find_cells(survey.table, name, lambda _: cells.is_infinite)
     return cells.infinite_error(survey.table.label, name, found)
 
 
-def _check_missing(survey: Survey) -> None:
+def _missing_problems(survey: Survey) -> Iterator[DataError]:
     counts = {column.name: facts.missing for column, facts in survey.columns if facts.missing}
     if not counts:
         return
     name = next(iter(counts))
     found = find_cells(survey.table, name, lambda _: cells.never, missing=True)
     columns = ", ".join(f"{name!r} {count:,}" for name, count in counts.items())
-    raise DataError(
+    yield DataError(
         f"{survey.table.label}: missing cells in {columns} (--missing error)\n{found.lines(survey.table.label)}",
         "--missing fill fills them, --missing drop leaves their rows out",
     )

@@ -225,11 +225,11 @@ class _Surveyor:
     """What is learnt from one batch."""
 
     columns: tuple[InputColumn, ...]
-    target: str
+    target: str | None  # None: every row counts as one with a target
     bound: Bound
 
     def __call__(self, batch: Batch) -> Facts:
-        target = numbers(batch.columns.column(self.target))
+        target = np.zeros(batch.rows) if self.target is None else numbers(batch.columns.column(self.target))
         present = ~np.isnan(target)
         without = int(len(target) - np.count_nonzero(present))
         rows = batch.columns if not without else batch.columns.filter(pa.array(present))
@@ -258,7 +258,7 @@ class _Surveyor:
 
     def _sample(self, rows: Any, key: Keys, y_hash: Keys) -> Sample:
         order = rehash(key, SAMPLE_SALT)
-        names = [column.name for column in self.columns] + [self.target]
+        names = [column.name for column in self.columns] + ([] if self.target is None else [self.target])
         rows = rows.select(sorted(names))
         low = order <= np.uint64(self.bound.highest)
         if not low.all():
@@ -319,8 +319,6 @@ class Survey:
 
 def survey(table: Table, roles: Roles, engine: Engine) -> Survey:
     """One fold over the pieces of a loaded table."""
-    if roles.target is None:
-        raise ValueError("a survey is of a table with a target")
     columns = tuple(InputColumn(name, table.kinds[name], name in roles.categorical) for name in roles.used(table.names))
     surveyor = _Surveyor(columns, roles.target, Bound())
     facts = engine.fold(table.pieces, surveyor, "survey", table.rows)
@@ -339,6 +337,6 @@ def survey(table: Table, roles: Roles, engine: Engine) -> Survey:
     )
 
 
-def _digest(columns: Sequence[InputColumn], target: str, facts: Facts) -> str:
+def _digest(columns: Sequence[InputColumn], target: str | None, facts: Facts) -> str:
     content = repr(([column.name for column in columns], target, facts.rows, facts.sums))
     return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -149,6 +149,8 @@ class Decision:
 
     format: Format
     note: str | None
+    rival: str | None = None  # the option for another reading that fits as well
+    odd: int = 0  # cells that are not in the notation and count as missing
 
 
 def decide(name: str, census: Census, only_words: bool) -> Decision | None:
@@ -163,8 +165,9 @@ def decide(name: str, census: Census, only_words: bool) -> Decision | None:
     best = min(fits, key=lambda notation: unread[notation])
     rivals = [notation for notation in fits if unread[notation] == unread[best]]
     tally = census.tallies[best]
-    note = _note(name, best, tally, _rival(best, tally, rivals))
-    return Decision(Format(best, tuple(sorted(tally.odd))), note)
+    rival = _rival(name, best, tally, rivals)
+    note = _note(name, best, tally, rival)
+    return Decision(Format(best, tuple(sorted(tally.odd))), note, rival, sum(tally.odd.values()))
 
 
 def _fits(tally: Tally, cells: int, only_words: bool) -> bool:
@@ -174,11 +177,11 @@ def _fits(tally: Tally, cells: int, only_words: bool) -> bool:
     return not strange or (strange <= ODD_SHARE * cells and len(tally.read) > MOST_ODD)
 
 
-def _rival(best: Notation, tally: Tally, rivals: Sequence[Notation]) -> str | None:
+def _rival(name: str, best: Notation, tally: Tally, rivals: Sequence[Notation]) -> str | None:
     """The option for another notation that reads every cell as well, but as something else."""
     if isinstance(best, DateNotation):
         other = best.swapped()
-        return f"--date-format '{{name}}={other.pattern}'" if other in rivals and other is not None else None
+        return f"--date-format '{name}={other.pattern}'" if other in rivals and other is not None else None
     differs = best.decimal == "." and NumberNotation(",") in rivals and "," in tally.example
     return "--decimal ," if differs else None
 
@@ -188,7 +191,7 @@ def _note(name: str, notation: Notation, tally: Tally, rival: str | None) -> str
     how = f"like {notation.pattern}" if isinstance(notation, DateNotation) else f"like {tally.example!r}"
     note = f"column {name!r}: read as {kind} {how}"
     if rival is not None:
-        note += f", which is a guess: for the other reading type {rival.format(name=name)}"
+        note += f", which is a guess: for the other reading type {rival}"
     if tally.odd:
         odd = sorted(tally.odd.items(), key=lambda pair: (-pair[1], pair[0]))
         shown = ", ".join(f"{text!r} {count:,}" for text, count in odd[:3]) + (", …" if len(odd) > 3 else "")

@@ -44,6 +44,14 @@ Candidates = Mapping[str, tuple[Notation, ...]]
 
 def load(table: Table, roles: Roles, engine: Engine, in_memory: bool) -> Table:
     """The table with its kinds decided over all rows, and pieces that hold the rows or read them again each time."""
+    loaded = read_rows(table, roles, engine, in_memory)
+    for _, problem in wrong_columns(table, loaded, roles):
+        raise problem
+    return loaded
+
+
+def read_rows(table: Table, roles: Roles, engine: Engine, in_memory: bool) -> Table:
+    """The same, whether or not the columns are what the user said they are."""
     kinds = _first_kinds(table, roles)
     while True:
         reading = _reading(table.options, kinds)
@@ -54,14 +62,13 @@ def load(table: Table, roles: Roles, engine: Engine, in_memory: bool) -> Table:
         kinds = _widened(kinds, other, table, roles)
     decisions = _decisions(parsed, table.options, roles)
     settled = _settled(reading, decisions, table.options)
-    _check_said(table, roles, settled)
     pieces, rows = _pieces(table, settled, parsed, in_memory)
     if not rows:
         raise DataError(
             f"{table.label}: a header and no rows", "a table has a header line and then a line for each row"
         )
-    notes = tuple(found.note for _, found in sorted(decisions.items()) if found.note)
-    return replace(table, options=settled.options, kinds=dict(settled.kinds), pieces=pieces, rows=rows, notes=notes)
+    kinds_found, options = dict(settled.kinds), settled.options
+    return replace(table, options=options, kinds=kinds_found, pieces=pieces, rows=rows, decisions=decisions)
 
 
 # ------------------------------------------------------------------------------------------------ kinds
@@ -158,18 +165,18 @@ def _settled(reading: Reading, decisions: Mapping[str, Decision], options: ReadA
     return Reading(kinds, replace(options, formats=formats))
 
 
-def _check_said(table: Table, roles: Roles, reading: Reading) -> None:
-    """The target is numbers, and the columns are what the user said they are."""
-    kinds = dict(reading.kinds)
+def wrong_columns(table: Table, loaded: Table, roles: Roles) -> Iterator[tuple[str, DataError]]:
+    """Columns that are not what the user said they are, and a target that is not numbers."""
+    kinds = loaded.kinds
     for name, found in table.options.formats:
         if kinds.get(name) is Kind.TEXT and name not in roles.categorical:
-            raise _wrong(table, name, found.notation.kind, found)
+            yield name, _wrong(table, name, found.notation.kind, found)
     for name in roles.numeric:
         if kinds.get(name, Kind.NUMBER) is not Kind.NUMBER:
-            raise _wrong(table, name, Kind.NUMBER)
+            yield name, _wrong(table, name, Kind.NUMBER)
     if roles.target is not None and kinds[roles.target] not in (Kind.NUMBER, Kind.BOOLEAN):
         hint = "a target is a column of numbers: name another, or type --null TOKEN for what means a missing value"
-        raise _wrong(table, roles.target, Kind.NUMBER, hint=hint)
+        yield roles.target, _wrong(table, roles.target, Kind.NUMBER, hint=hint)
 
 
 def _wrong(table: Table, name: str, kind: Kind, found: Format | None = None, hint: str | None = None) -> DataError:

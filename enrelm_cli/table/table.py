@@ -13,6 +13,7 @@ from typing import NoReturn
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.settings import ReadOptions, Roles, close_names, listed
 from enrelm_cli.table import cells
+from enrelm_cli.table.census import Decision
 from enrelm_cli.table.kinds import Kind, numbers
 from enrelm_cli.table.options import ReadAs, read_as
 from enrelm_cli.table.parsing import Reading
@@ -55,7 +56,12 @@ class Table:
     kinds: Mapping[str, Kind] = field(default_factory=dict)  # of the columns that are read; decided by `load`
     pieces: Sequence[Piece] = ()  # none before `load`
     rows: int | None = None  # counted by `load`
-    notes: tuple[str, ...] = ()  # what `load` decided that is not plain to see
+    decisions: Mapping[str, Decision] = field(default_factory=dict)  # of `load`, on columns that are not plain
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What `load` decided that is not plain to see."""
+        return tuple(found.note for _, found in sorted(self.decisions.items()) if found.note)
 
 
 def open_table(sources: Sequence[str], said: ReadOptions, roles: Roles) -> Table:
