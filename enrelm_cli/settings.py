@@ -9,6 +9,7 @@ import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import Any
 
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fields import (
@@ -211,6 +212,12 @@ class DataSettings(Settings):
         DATA,
         metavar="HOW",
     )
+    frame: Any = None  # a table in memory (table/memory.py) instead of files
+
+    @property
+    def tables(self) -> tuple[Any, ...]:
+        """Files, or the table in memory."""
+        return self.sources if self.frame is None else (self.frame,)
 
 
 @dataclass(frozen=True)

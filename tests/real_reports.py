@@ -96,7 +96,6 @@ def saved_reports() -> tuple[PredictReport, InfoReport]:
         bytes=98_765,
         written="2026-05-04 12:00",
         versions={"enrelm": "0.1.0", "numpy": "2.4.0"},
-        data={**described.data, "name": "houses.csv"},
     )
     return replace(predicted, timings={"total": 1.25}), described
 

@@ -73,7 +73,8 @@ def card_of(report: FitReport) -> ModelCard:
         stop=report.stop,
         facts=report.facts,
         relevance=report.relevance,
-        data=report.data.to_json(),
+        # The content is what the model is of, wherever the table lay: a file, a pipe or a data frame.
+        data={name: value for name, value in report.data.to_json().items() if name != "name"},
         settings=report.settings,
         notes=(*report.data.notes, *report.notes),
         versions=versions(),

@@ -28,7 +28,7 @@ def info(path: str) -> InfoReport:
         relevance=card.relevance,
         settings=card.settings,
         versions=card.versions,
-        data=card.data,
+        data={"name": None, **card.data},  # models of version 0.1 knew the file's name
         # The file itself holds no date: the same command gives the same bytes.
         written=datetime.fromtimestamp(facts.st_mtime, timezone.utc).isoformat(timespec="seconds"),
         bytes=facts.st_size,

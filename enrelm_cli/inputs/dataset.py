@@ -45,10 +45,10 @@ class Dataset:
 def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) -> Dataset:
     """Read and survey: one pass over the files, two where the table is larger than the memory allowed."""
     if settings.roles.target is None:
-        require_target(settings.sources, settings.read)
+        require_target(settings.tables, settings.read)
     if engine.elsewhere:
         check_files(settings.sources)
-    table = open_table(settings.sources, settings.read, settings.roles)
+    table = open_table(settings.tables, settings.read, settings.roles)
     in_memory, notes = placed(table, where)
     table = load(table, settings.roles, engine, in_memory)
     notes += table.notes

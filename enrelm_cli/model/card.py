@@ -26,7 +26,7 @@ class ModelCard:
     stop: str | None
     facts: dict[str, float]
     relevance: tuple[tuple[str, float], ...]  # share of each column, largest first
-    data: dict[str, Any]  # name, rows, hash
+    data: dict[str, Any]  # rows, columns, inputs, target, hash: what the table holds, not where it lay
     settings: dict[str, Any]
     notes: tuple[str, ...]
     versions: dict[str, str]

@@ -239,7 +239,7 @@ class InfoReport:
     relevance: tuple[tuple[str, float], ...]
     settings: Json
     versions: dict[str, str]
-    data: Json  # name, rows, hash
+    data: Json  # rows, hash; name only of models of version 0.1
     written: str  # when
     bytes: int
     stop: str | None = None

@@ -184,10 +184,10 @@ def predict_view(report: PredictReport) -> list[Block]:
 def info_view(report: InfoReport) -> list[Block]:
     errors = report.validation_error, report.linear_error
     blocks: list[Block] = [result(report.variant, report.neurons, *errors, report.facts)]
-    rows = report.data.get("rows")
-    data = str(report.data.get("name", "unknown data"))
+    name, rows = report.data.get("name"), report.data.get("rows")
+    parts = [str(name)] if name else []
     if isinstance(rows, int):
-        data += f": {words.counted(rows, 'row')}"
+        parts.append(words.counted(rows, "row"))
     blocks.append(
         facts_of(
             ("model", f"{report.path}, {words.size(report.bytes)}, written {report.written}"),
@@ -199,7 +199,7 @@ def info_view(report: InfoReport) -> list[Block]:
             ("errors", errors_line(report.train_error, report.validation_error, report.linear_error)),
             ("details", _found(report.facts)),
             ("stopped", report.stop or ()),
-            ("fitted on", data),
+            ("fitted on", ": ".join(parts) or "unknown data"),
             ("data hash", str(report.data.get("hash", ""))),
             ("settings", _settings(report.settings)),
             ("versions", " · ".join(f"{name} {version}" for name, version in report.versions.items())),

@@ -12,12 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
+
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.settings import Roles
 from enrelm_cli.table.census import Census, Decision, Format, decide, take_census
 from enrelm_cli.table.csv_pieces import Block
 from enrelm_cli.table.kinds import Kind, join
+from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.notation import DATES, Notation, number_notations
 from enrelm_cli.table.options import ReadAs
 from enrelm_cli.table.parsing import (
@@ -27,13 +30,14 @@ from enrelm_cli.table.parsing import (
     decimal_hint,
     formatted,
     inferred,
+    kind_of_texts,
     parquet_kind,
     parse,
     unfit,
     wrong_kind,
 )
 from enrelm_cli.table.pieces import Batch, CsvRange, CsvWhole, InMemory, ParquetGroup, Piece, parquet_groups
-from enrelm_cli.table.sources import CsvSource, ParquetSource, Source
+from enrelm_cli.table.sources import Columnar, CsvSource, Source
 from enrelm_cli.table.table import Table, find_cells
 
 _GUESS_BYTES = 1 << 18
@@ -89,10 +93,19 @@ def _first_kinds(table: Table, roles: Roles) -> Kinds:
         if isinstance(source, CsvSource):
             found = _guess(source, _reading(table.options, {name: said.get(name) for name in names}))
         else:
-            types = dict(zip(source.names, source.types, strict=True))
-            found = {name: parquet_kind(source.label, name, types[name]) for name in names}
+            found = _typed(source, names, table.options)
         kinds = {name: join(kind, found.get(name)) for name, kind in kinds.items()}
     return _with_fixed({name: said.get(name, kind) for name, kind in kinds.items()}, table.options, roles)
+
+
+def _typed(source: Columnar, names: Sequence[str], options: ReadAs) -> Kinds:
+    """What the types of the columns say; texts in memory are looked at as those of a file are."""
+    types = dict(zip(source.names, source.types, strict=True))
+    found = {name: parquet_kind(source.label, name, types[name]) for name in names}
+    if isinstance(source, ArrowSource):
+        plain = {name for name, kind in found.items() if kind is Kind.TEXT and not pa.types.is_dictionary(types[name])}
+        found |= {name: kind_of_texts(source.table.column(name), options.nulls_of(Kind.NUMBER)) for name in plain}
+    return found
 
 
 def _guess(source: CsvSource, reading: Reading) -> Kinds:
@@ -312,7 +325,7 @@ def _pieces(table: Table, reading: Reading, parsed: Sequence[_Parsed], in_memory
                 columns = _converted(result.columns, reading)
                 pieces.append(InMemory(Batch(columns, row, source.label), reading.batch_rows))
                 row += result.rows
-        elif isinstance(source, ParquetSource):
+        elif not isinstance(source, CsvSource):
             pieces.extend(parquet_groups(source, row, reading))
             row += sum(source.groups)
         else:

@@ -19,7 +19,7 @@ from enrelm_cli.table.csv_pieces import Block
 from enrelm_cli.table.kinds import ARROW, Kind, kind_of_type
 from enrelm_cli.table.notation import DateNotation, Notation, NumberNotation
 from enrelm_cli.table.options import ReadAs
-from enrelm_cli.table.sources import CsvSource, ParquetSource, Source
+from enrelm_cli.table.sources import Columnar, CsvSource, Source
 
 _TRUE, _FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
 
@@ -198,13 +198,13 @@ def _is_null(texts: Any, nulls: tuple[str, ...]) -> Any:
 # ------------------------------------------------------------------------------------------------ Parquet
 
 
-def as_kinds(batch: Any, source: ParquetSource, row: int, reading: Reading) -> Any:
+def as_kinds(batch: Any, source: Columnar, row: int, reading: Reading) -> Any:
     """A record batch of a Parquet file, which starts at `row`, with the columns and kinds of `reading`."""
     columns = [_as_kind(batch.column(name), name, kind, source, row, reading) for name, kind in reading.kinds]
     return pa.RecordBatch.from_arrays(columns, names=reading.names)
 
 
-def _as_kind(array: Any, name: str, kind: Kind, source: ParquetSource, row: int, reading: Reading) -> Any:
+def _as_kind(array: Any, name: str, kind: Kind, source: Columnar, row: int, reading: Reading) -> Any:
     try:
         return _cast(array, kind, reading.formats.get(name), reading.nulls_of(name, kind))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, Unconvertible) as error:
@@ -249,6 +249,28 @@ def parquet_kind(label: str, name: str, kind: Any) -> Kind | None:
             "leave it out with --drop, or convert it",
         )
     return found
+
+
+def kind_of_texts(column: Any, nulls: tuple[str, ...]) -> Kind | None:
+    """The kind that a file's column of these texts would have; None where all are missing."""
+    texts = pa.concat_arrays([cells.texts(chunk) for chunk in column.chunks]) if column.num_chunks else column
+    distinct = texts.drop_null().unique()
+    present = distinct.filter(pc.invert(_is_null(distinct, nulls)))
+    if not len(present):
+        return None
+    return next((kind for kind in _PLAIN if _reads(present, kind)), Kind.TEXT)
+
+
+# In this order: 1 and 0 are numbers before they are booleans.
+_PLAIN = (Kind.NUMBER, Kind.BOOLEAN, Kind.DATE, Kind.ZONED)
+
+
+def _reads(texts: Any, kind: Kind) -> bool:
+    try:
+        texts.cast(ARROW[kind])
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 # ------------------------------------------------------------------------------------------------ cells at fault

@@ -17,7 +17,7 @@ from enrelm_cli.table import cells
 from enrelm_cli.table.csv_pieces import Block
 from enrelm_cli.table.kinds import Kind
 from enrelm_cli.table.parsing import Reading, as_kinds, parse_or_explain
-from enrelm_cli.table.sources import CsvSource, ParquetSource, Source
+from enrelm_cli.table.sources import Columnar, CsvSource, Source
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ class CsvWhole:
 
 @dataclass(frozen=True)
 class ParquetGroup:
-    """A row group of a Parquet file."""
+    """A row group of a Parquet file, or of a table in memory."""
 
-    source: ParquetSource
+    source: Columnar
     group: int
     row: int
     reading: Reading
@@ -148,7 +148,7 @@ class ParquetGroup:
         return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if len(batches) > 1 else batches[0]
 
 
-def parquet_groups(source: ParquetSource, row: int, reading: Reading) -> list[ParquetGroup]:
+def parquet_groups(source: Columnar, row: int, reading: Reading) -> list[ParquetGroup]:
     """Every row group of a file, whose first row is this one of the table."""
     starts = accumulate(source.groups, initial=row)
     return [
@@ -158,12 +158,10 @@ def parquet_groups(source: ParquetSource, row: int, reading: Reading) -> list[Pa
     ]
 
 
-def _group_batches(source: ParquetSource, group: int, names: list[str], rows: int) -> Iterator[Any]:
+def _group_batches(source: Columnar, group: int, names: list[str], rows: int) -> Iterator[Any]:
     found = 0
     try:
-        for batch in source.file().iter_batches(batch_size=rows, row_groups=[group], columns=names, use_threads=False):
-            # Arrow takes the file's word for what its texts are; what follows takes Arrow's.
-            batch.validate(full=True)
+        for batch in source.batches(group, names, rows):
             found += batch.num_rows
             yield batch
     except (pa.ArrowException, OSError) as error:

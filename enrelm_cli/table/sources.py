@@ -26,6 +26,7 @@ from enrelm_cli.table.csv_pieces import (
     read_fully,
     split_cells,
 )
+from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -107,9 +108,14 @@ class ParquetSource(SentOnce):
 
     rereadable = True
 
-    def file(self) -> Any:
+    def batches(self, group: int, names: list[str], rows: int) -> Iterator[Any]:
+        """Record batches of a row group, of at most so many rows."""
         self.check_unchanged()
-        return _parquet_file(self.content, self.label)
+        file = _parquet_file(self.content, self.label)
+        for batch in file.iter_batches(batch_size=rows, row_groups=[group], columns=names, use_threads=False):
+            # Arrow takes the file's word for what its texts are; what follows takes Arrow's.
+            batch.validate(full=True)
+            yield batch
 
     def local_file(self) -> str | None:
         return self.content.path if isinstance(self.content, File) else None
@@ -119,7 +125,8 @@ class ParquetSource(SentOnce):
             self.content.check_unchanged(self.label)
 
 
-Source = CsvSource | ParquetSource
+Columnar = ParquetSource | ArrowSource
+Source = CsvSource | Columnar
 
 
 def _parquet_file(content: Content, label: str) -> Any:
@@ -141,13 +148,22 @@ def _parquet_file(content: Content, label: str) -> Any:
 # ------------------------------------------------------------------------------------------------ opening
 
 
-def open_sources(specs: Sequence[str], options: ReadAs, once: bool) -> tuple[Source, ...]:
-    """Every file that the paths and globs name, in order. `once`: a pipe will be read a single time, so is not kept."""
+def open_sources(specs: Sequence[str | ArrowSource], options: ReadAs, once: bool) -> tuple[Source, ...]:
+    """Every file that the paths and globs name, in order, and tables in memory.
+
+    `once`: a pipe will be read a single time, so is not kept.
+    """
     if not specs:
         raise UsageError("no table was named", "give a file, a quoted glob such as 'data/*.csv', or - for stdin")
     if list(specs).count("-") > 1:
         raise UsageError("stdin (-) was named twice")
-    return tuple(_open_one(path, options, once) for spec in specs for path in _expand(spec))
+    return tuple(source for spec in specs for source in _opened(spec, options, once))
+
+
+def _opened(spec: str | ArrowSource, options: ReadAs, once: bool) -> list[Source]:
+    if isinstance(spec, ArrowSource):
+        return [spec]
+    return [_open_one(path, options, once) for path in _expand(spec)]
 
 
 def _expand(spec: str) -> list[str]:

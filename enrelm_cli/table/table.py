@@ -15,6 +15,7 @@ from enrelm_cli.settings import ReadOptions, Roles, close_names, listed
 from enrelm_cli.table import cells
 from enrelm_cli.table.census import Decision
 from enrelm_cli.table.kinds import Kind, numbers
+from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs, read_as
 from enrelm_cli.table.parsing import Reading
 from enrelm_cli.table.pieces import Batch, Check, CsvBlock, ParquetRows, Piece, header_bytes, parquet_groups
@@ -64,7 +65,7 @@ class Table:
         return tuple(found.note for _, found in sorted(self.decisions.items()) if found.note)
 
 
-def open_table(sources: Sequence[str], said: ReadOptions, roles: Roles) -> Table:
+def open_table(sources: Sequence[str | ArrowSource], said: ReadOptions, roles: Roles) -> Table:
     """Files, globs or '-' as one table: headers, dialects and the names in `roles` are checked, no row is read."""
     options = read_as(said)
     opened = open_sources(sources, options, once=False)
@@ -80,11 +81,12 @@ def open_table(sources: Sequence[str], said: ReadOptions, roles: Roles) -> Table
     return Table(opened, options, first.names, joint_label(opened), joint_bytes(opened))
 
 
-def require_target(sources: Sequence[str], said: ReadOptions) -> NoReturn:
+def require_target(sources: Sequence[str | ArrowSource], said: ReadOptions) -> NoReturn:
     """Which column is to be predicted? The columns there are, and what to type."""
-    names = open_sources(sources, read_as(said), once=False)[0].names
+    first = open_sources(sources, read_as(said), once=False)[0]
+    typed, names = sources[0] if isinstance(sources[0], str) else first.label, first.names
     raise UsageError(
-        f"no target column given; {sources[0]} has {listed([repr(name) for name in names], 20)}",
+        f"no target column given; {typed} has {listed([repr(name) for name in names], 20)}",
         f"add --target {shlex.quote(names[-1])}, or another column",
     )
 
@@ -124,9 +126,10 @@ def find_cells(
                 found = found.merge(cells.where_in_block(source, block, name, passes, nulls, missing))
         else:
             row = 0
-            for batch in source.file().iter_batches(columns=[name]):
-                found = found.merge(cells.where_in_array(batch.column(0), passes, nulls, row, source.label, missing))
-                row += batch.num_rows
+            for group in range(len(source.groups)):
+                for batch in source.batches(group, [name], table.options.batch_rows):
+                    here = cells.where_in_array(batch.column(0), passes, nulls, row, source.label, missing)
+                    found, row = found.merge(here), row + batch.num_rows
     return found
 
 
