@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -118,13 +118,21 @@ def _judged(
     final, final_starts, judged = data, starts, Side.VALIDATION
     if protocol == "test":
         final, judged = training(data.rows, TrainOnValidation(data.view.split)), Side.TEST
-        final_starts = {start: _refitted(timed, final, method) for start, timed in starts.items()}
+        final_starts = _each_once(starts, lambda timed: _refitted(timed, final, method))
     task = Task(data, _bases(starts), final, _bases(final_starts), judged, method, elm)
     return [_result(one, task, _seconds(one, starts) + _seconds(one, final_starts)) for one in chosen]
 
 
 def _bases(starts: dict[Start, Timed]) -> dict[Start, Basis]:
     return {start: timed.basis for start, timed in starts.items()}
+
+
+def _each_once(starts: dict[Start, Timed], refitted: Callable[[Timed], Timed]) -> dict[Start, Timed]:
+    """Two starts may share a basis."""
+    done: dict[int, Timed] = {}
+    for timed in starts.values():
+        done[id(timed)] = done.get(id(timed)) or refitted(timed)
+    return {start: done[id(timed)] for start, timed in starts.items()}
 
 
 def _refitted(timed: Timed, data: Training, method: MethodSettings) -> Timed:

@@ -77,7 +77,11 @@ def phase_one(data: Training, method: MethodSettings, starts: Iterable[Start], t
     """Each start once, however many variants build on it; linear regression's sums come with the first pass."""
     bases: dict[Start, Timed] = {}
     linear: SideSums | None = None
-    for start in dict.fromkeys(starts):
+    # Leaves come last: what they need is made for the kernel variant, too.
+    for start in sorted(dict.fromkeys(starts), key=lambda one: one is Start.LEAVES):
+        if start is Start.LEAVES and Start.TUNED in bases:
+            bases[start] = bases[Start.TUNED]
+            continue
         begin = timer.total
         if bases and not method.kernel.tune:
             basis = restarted(next(iter(bases.values())).basis, start)

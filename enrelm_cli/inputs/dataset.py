@@ -40,6 +40,7 @@ class Dataset:
     engine: Engine
     in_memory: bool
     notes: tuple[str, ...]
+    spare: int  # bytes of the memory allowed that the rows leave
 
 
 def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) -> Dataset:
@@ -55,13 +56,21 @@ def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) 
     known = survey(table, settings.roles, engine)
     for source in table.sources:
         source.check_unchanged()
-    return Dataset(table, known, settings, engine, in_memory, notes)
+    return Dataset(table, known, settings, engine, in_memory, notes, _spare(table, where) if in_memory else 0)
+
+
+def _spare(table: Table, where: EngineSettings) -> int:
+    """Bytes that the rows in memory leave of those that are allowed."""
+    return max(_allowed(where) - _EXPANSION * (table.bytes or 0), 0)
+
+
+def _allowed(where: EngineSettings) -> int:
+    return where.memory or available_memory() // 2
 
 
 def placed(table: Table, where: EngineSettings) -> tuple[bool, tuple[str, ...]]:
     """Whether the rows are kept in memory, and a note where they are not."""
-    allowed = where.memory or available_memory() // 2
-    size = table.bytes
+    allowed, size = _allowed(where), table.bytes
     fits = size is None or _EXPANSION * size <= allowed
     if fits or where.engine == "dask":
         return where.engine != "dask", ()
@@ -98,7 +107,7 @@ def encode(dataset: Dataset, split: SplitSettings, test_size: float = 0.0) -> En
 
 def _rows(dataset: Dataset, encoding: Encoding) -> Rows:
     columns, target, filled = encoding.columns, encoding.target, encoding.missing == "fill"
-    lowest = dataset.survey.target.lowest
+    lowest, spare = dataset.survey.target.lowest, dataset.spare
     if dataset.in_memory:
         chunks = list(dataset.engine.map(dataset.table.pieces, encoding.chunk, "encoding", dataset.table.rows))
         table = _joined(chunks)
@@ -107,7 +116,7 @@ def _rows(dataset: Dataset, encoding: Encoding) -> Rows:
             table = replace(table, key=row_keys_of(table.key, table.y))
             sample = even_sample(table)
         pieces, whole = cut(table, piece_rows(table.rows)), sample.rows == table.rows
-        return Rows(pieces, sample, whole, table.rows, columns, target, dataset.engine, True, filled, lowest)
+        return Rows(pieces, sample, whole, table.rows, columns, target, dataset.engine, True, filled, lowest, spare)
     known = _surveyed_again(dataset, encoding) if encoding.left_out else dataset.survey
     sample = encoding.chunk(known.sample)
     total = known.rows - (known.incomplete if encoding.missing == "drop" else 0)
@@ -115,7 +124,7 @@ def _rows(dataset: Dataset, encoding: Encoding) -> Rows:
     on_disk = [EncodedPiece(piece, encoding, by_target) for piece in dataset.table.pieces]
     sample = even_sample(with_target(sample)) if by_target else sample
     whole = known.sample_is_whole
-    return Rows(on_disk, sample, whole, total, columns, target, dataset.engine, False, filled, lowest)
+    return Rows(on_disk, sample, whole, total, columns, target, dataset.engine, False, filled, lowest, spare)
 
 
 def _surveyed_again(dataset: Dataset, encoding: Encoding) -> Survey:

@@ -37,6 +37,7 @@ class Rows:
     in_memory: bool = True
     filled: bool = True  # missing cells are filled, and marked by an input of their own
     lowest_target: float = -np.inf  # of every row, whichever its side
+    spare: int = 1 << 30  # bytes that a fit may keep beside the rows to save work
 
     def fold(self, partial: Callable[[Chunk], S], label: str) -> S:
         return self.engine.fold(self.pieces, partial, label, self.total)

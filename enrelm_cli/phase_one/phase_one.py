@@ -20,11 +20,12 @@ import numpy as np
 
 from enrelm_cli.fold.folds import Chunk, Sums, Together
 from enrelm_cli.fold.resources import cores
-from enrelm_cli.inputs.split import Side, TrainOnValidation
+from enrelm_cli.inputs.split import CountSides, Side, TrainOnValidation
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels import nngp
 from enrelm_cli.kernels.arcsine import Kernel
+from enrelm_cli.model.features import KernelFeatures
 from enrelm_cli.phase_one.candidates import Candidate, candidates
 from enrelm_cli.phase_one.eigenbasis import (
     CountRows,
@@ -53,10 +54,11 @@ class Start(Enum):
 
     PAPER = "the kernel that the user fixed, else the paper's; U as it is"
     TUNED = "the kernel tuned on the training rows; U centred"
+    LEAVES = "the kernel tuned on the training rows, and landmarks: nothing is decomposed"
 
     @property
     def centred(self) -> bool:
-        return self is Start.TUNED
+        return self is not Start.PAPER
 
 
 # --- tune ------------------------------------------------------------------------------------------------------------
@@ -161,6 +163,9 @@ class Gram:
     projection: Projection
     sums: SideSums
 
+    def rows(self, sides: tuple[Side, ...]) -> int:
+        return int(self.sums.total(sides)["n"])
+
     def eigenbasis(self, centred: bool, sides: tuple[Side, ...] = (Side.TRAIN,)) -> EigenBasis:
         return landmark_basis(self.kernel, self.landmarks, self.projection.R, self.sums.total(sides), centred)
 
@@ -175,6 +180,24 @@ class Counts:
 
     def eigenbasis(self, centred: bool) -> EigenBasis:
         return full_basis(self.kernel, self.landmarks, self.sums, centred)
+
+
+@dataclass(frozen=True)
+class Unsummed:
+    """Landmarks alone, and how many rows each side has: who starts here sums over the rows himself."""
+
+    kernel: Kernel
+    landmarks: Landmarks
+    sides: Sums
+
+    def rows(self, sides: tuple[Side, ...]) -> int:
+        return int(self.sides["sides"][list(sides)].sum())
+
+    def eigenbasis(self, centred: bool, sides: tuple[Side, ...] = (Side.TRAIN,)) -> EigenBasis:
+        """Of rank 0."""
+        Z = self.landmarks.Z
+        features = KernelFeatures(self.kernel, Z, np.zeros((len(Z), 0)), np.zeros(0))
+        return EigenBasis(np.zeros(0), features, np.zeros(0), self.rows(sides))
 
 
 def no_sums(chunk: Chunk) -> Sums:
@@ -206,7 +229,7 @@ class Basis:
     """Phase 1 of some training rows: what a variant starts from."""
 
     tuned: Tuned
-    sums: Gram | Counts
+    sums: Gram | Counts | Unsummed
     eigen: EigenBasis
 
     @property
@@ -236,8 +259,12 @@ def basis_of(tuned: Tuned, method: MethodSettings) -> Basis:
 
 def basis_beside(tuned: Tuned, method: MethodSettings, partial: Callable[[Chunk], Any]) -> tuple[Basis, Any]:
     """The basis, and what another partial makes of the same pass."""
-    landmarks = choose_landmarks(tuned.data, method.landmarks, tuned.most_landmarks)
-    sums, other = sums_of(tuned.data, tuned.kernel, landmarks, partial)
+    data, kernel = tuned.data, tuned.kernel
+    landmarks = choose_landmarks(data, method.landmarks, tuned.most_landmarks)
+    if tuned.start is Start.LEAVES:
+        sides, other = data.fold(Together((CountSides(data.view.split), partial)), "counting rows").values
+        return _basis(tuned, Unsummed(kernel, landmarks, sides)), other
+    sums, other = sums_of(data, kernel, landmarks, partial)
     return _basis(tuned, sums), other
 
 
@@ -246,7 +273,7 @@ def restarted(basis: Basis, start: Start) -> Basis:
     return _basis(replace(basis.tuned, start=start), basis.sums)
 
 
-def _basis(tuned: Tuned, sums: Gram | Counts) -> Basis:
+def _basis(tuned: Tuned, sums: Gram | Counts | Unsummed) -> Basis:
     return Basis(tuned, sums, sums.eigenbasis(tuned.start.centred))
 
 
@@ -264,10 +291,10 @@ def refit(basis: Basis) -> Basis | None:
 
     None where every training row is a landmark: the validation rows must then become landmarks too.
     """
-    gram = basis.gram
-    if gram is None:
+    sums = basis.sums
+    if isinstance(sums, Counts) or sums.landmarks.complete:
         return None
+    T = sums.rows(JOINED)
     view = basis.data.view.trained_on(TrainOnValidation(basis.data.view.split))
-    data = replace(basis.data, view=view, T=int(gram.sums.total(JOINED)["n"]))
-    eigen = gram.eigenbasis(basis.tuned.start.centred, JOINED)
-    return Basis(replace(basis.tuned, data=data), gram, eigen)
+    eigen = sums.eigenbasis(basis.tuned.start.centred, JOINED)
+    return Basis(replace(basis.tuned, data=replace(basis.data, view=view, T=T)), sums, eigen)

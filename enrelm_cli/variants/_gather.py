@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.fold.folds import Chunk, Sums
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
+from enrelm_cli.model.features import BLOCK
 from enrelm_cli.model.leaves import Leaves
 from enrelm_cli.types import Keys
 from enrelm_cli.variants._leaves import LeafRows, leaf_rows
+from enrelm_cli.variants._pic import Global
 
 # Bytes of rows that wait in memory before they are written.
 _WAITING = 64 << 20
@@ -47,6 +50,24 @@ class RowsByLeaf:
         return LeafChunks({b: kept.take(places) for b, places in self.leaves.groups(kept.X)}, chunk.rows)
 
 
+@dataclass(frozen=True)
+class OutsideRows:
+    """Partial over chunks of the table: F'F and F'y of the training rows that are in no leaf."""
+
+    view: View
+    shared: Global
+    below: int
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        rows = self.view(chunk.where(~_inside(chunk, self.below)), Side.TRAIN)
+        FF, Fy = np.zeros((self.shared.size, self.shared.size)), np.zeros(self.shared.size)
+        for block in rows.blocks(BLOCK):
+            F = self.shared.features(block.X, np.ones(block.rows))
+            FF += F.T @ F
+            Fy += F.T @ block.y
+        return Sums({"FF": FF, "Fy": Fy})
+
+
 def bound(T: int, most: int) -> int:
     """Of 2^64: about `most` of T rows have a smaller hash."""
     return _SPAN if most >= T else int(_SPAN * (most / T))
@@ -54,7 +75,11 @@ def bound(T: int, most: int) -> int:
 
 def chosen(rows: Chunk, below: int) -> Chunk:
     """The rows whose hash is below the bound."""
-    return rows if below >= _SPAN else rows.where(rows.key < np.uint64(below))
+    return rows.where(_inside(rows, below))
+
+
+def _inside(rows: Chunk, below: int) -> NDArray[np.bool_]:
+    return np.ones(rows.rows, bool) if below >= _SPAN else rows.key < np.uint64(below)
 
 
 @dataclass(frozen=True)

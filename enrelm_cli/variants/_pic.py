@@ -47,45 +47,80 @@ class Global:
         """Columns of F, the intercept's included."""
         return int(self.projection.R.shape[1]) + 1
 
-    def features(self, leaf: LeafRows) -> Array:
-        """F_b with its column of ones, each row times sqrt(n): (n, k + 1)."""
-        root = np.sqrt(leaf.weight)[:, None]
-        F = np.empty((len(root), self.size))
-        np.multiply(self.projection.of(self.prepared.against(leaf.X)), root, out=F[:, :-1])
-        F[:, -1:] = root
+    def features(self, X: Array, root: Array) -> Array:
+        """F with its column of ones, row i times root_i: (n, d), (n,) -> (n, k + 1)."""
+        F = np.empty((len(X), self.size))
+        np.multiply(self.projection.of(self.prepared.against(X)), root[:, None], out=F[:, :-1])
+        F[:, -1] = root
         return F
 
-    def residual(self, leaf: LeafRows, F: Array) -> Array:
-        """K_bb - F_b F_b': (n, n)."""
+    def residual(self, leaf: LeafRows) -> Residual:
         root = np.sqrt(leaf.weight)
+        F = self.features(leaf.X, root)
         D = self.kernel.gram(leaf.X, leaf.X)
         D *= root[:, None]
         D *= root
         D -= F[:, :-1] @ F[:, :-1].T
-        return D
+        return Residual(leaf, F, D)
 
 
 @dataclass(frozen=True)
-class _Factor:
+class Residual:
+    """A leaf, and what the landmarks leave of its kernel."""
+
+    leaf: LeafRows
+    F: Array  # (n, k + 1)
+    D: Array  # (n, n) K_bb - F_b F_b'
+
+    def copy(self) -> Residual:
+        return Residual(self.leaf, self.F.copy(), self.D.copy())
+
+    def factor(self, alpha: float) -> Factor:
+        """Overwrites F and D."""
+        leaf, W, L = self.leaf, self.F, self.D
+        L.flat[:: len(L) + 1] += alpha
+        if not cholesky(L):
+            # Rounding leaves K_bb - F_b F_b' at worst some 1e-10 below zero, and alpha is far above that.
+            raise FloatingPointError("the covariance of a leaf is not positive definite")
+        v = (np.sqrt(leaf.weight) * leaf.y)[:, None]
+        lower_solve(L, W)
+        lower_solve(L, v)
+        return Factor(leaf, L, W, v)
+
+
+@dataclass(frozen=True)
+class Factor:
     """One leaf at one alpha."""
 
-    F: Array  # (n, k + 1)
+    leaf: LeafRows
     L: Array  # (n, n), lower triangle
     W: Array  # (n, k + 1)
     v: Array  # (n, 1)
 
+    def sums(self) -> Sums:
+        """What the leaf adds to B and to B w."""
+        return Sums({"WW": self.W.T @ self.W, "Wv": self.W.T @ self.v[:, 0]})
 
-def _factor(shared: Global, leaf: LeafRows, alpha: float) -> _Factor:
-    F = shared.features(leaf)
-    L = shared.residual(leaf, F)
-    L.flat[:: len(L) + 1] += alpha
-    if not cholesky(L):
-        # Rounding leaves K_bb - F_b F_b' at worst some 1e-10 below zero, and alpha is far above that.
-        raise FloatingPointError("the covariance of a leaf is not positive definite")
-    W, v = F.copy(), (np.sqrt(leaf.weight) * leaf.y)[:, None]
-    lower_solve(L, W)
-    lower_solve(L, v)
-    return _Factor(F, L, W, v)
+    def weights(self, R: Array, solution: Solution) -> LeafWeights:
+        """Overwrites L and W. F_b'a_b is W_b'(v_b - W_b w): F_b itself is not needed any more."""
+        leaf, w = self.leaf, solution.w
+        a = self.v - self.W @ w[:, None]
+        c = R @ (w[:-1] - self.W[:, :-1].T @ a[:, 0])
+        lower_solve(self.L, a, transposed=True)
+        root = np.sqrt(leaf.weight)
+        return LeafWeights(leaf, a[:, 0] * root, c, a[:, 0] / (self._free(solution) * root))
+
+    def _free(self, solution: Solution) -> Array:
+        """diag S^-1 of the leaf's rows."""
+        lower_solve(self.L, self.W, transposed=True)
+        explained = triangular_product(self.W, solution.inverse)
+        lower_inverse(self.L)
+        inverse = np.tril(self.L)
+        free: Array = np.einsum("ij,ij->j", inverse, inverse) - np.einsum("ij,ij->i", explained, explained)
+        return free
+
+
+# --- what the engine runs over the leaves ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -96,19 +131,53 @@ class LeafSums:
     alpha: float
 
     def __call__(self, leaf: LeafRows) -> Sums:
-        one = _factor(self.shared, leaf, self.alpha)
-        return Sums({"WW": one.W.T @ one.W, "Wv": one.W.T @ one.v[:, 0]})
+        return self.shared.residual(leaf).factor(self.alpha).sums()
 
 
 @dataclass(frozen=True)
-class LeafProducts:
-    """Partial over leaves: F'F and F'y. All rows' sums without these are those of the rows outside of every leaf."""
+class WeighLeaf:
+    """A leaf's weights, once all leaves' sums are known."""
 
     shared: Global
+    solution: Solution
 
-    def __call__(self, leaf: LeafRows) -> Sums:
-        F = self.shared.features(leaf)
-        return Sums({"FF": F.T @ F, "Fy": F.T @ (np.sqrt(leaf.weight) * leaf.y)})
+    def __call__(self, leaf: LeafRows) -> LeafWeights:
+        factor = self.shared.residual(leaf).factor(self.solution.alpha)
+        return factor.weights(self.shared.projection.R, self.solution)
+
+
+@dataclass(frozen=True)
+class FactorLeaf:
+    """The factor of a leaf, which is kept, and its sums."""
+
+    shared: Global
+    alpha: float
+
+    def __call__(self, leaf: LeafRows) -> tuple[Factor, Sums]:
+        factor = self.shared.residual(leaf).factor(self.alpha)
+        return factor, factor.sums()
+
+
+@dataclass(frozen=True)
+class FactorResidual:
+    """The same of a residual that other alphas will meet, too."""
+
+    alpha: float
+
+    def __call__(self, residual: Residual) -> tuple[Factor, Sums]:
+        factor = residual.copy().factor(self.alpha)
+        return factor, factor.sums()
+
+
+@dataclass(frozen=True)
+class WeighFactor:
+    """The weights of a leaf whose factor was kept."""
+
+    R: Array  # of the projection
+    solution: Solution
+
+    def __call__(self, factor: Factor) -> LeafWeights:
+        return factor.weights(self.R, self.solution)
 
 
 @dataclass(frozen=True)
@@ -151,29 +220,3 @@ class LeafWeights:
     def squares(self) -> float:
         """The sum of squared left-out errors of its rows."""
         return float(np.sum((self.leaf.apart + self.errors[self.leaf.input]) ** 2))
-
-
-@dataclass(frozen=True)
-class WeighLeaf:
-    """A leaf's weights, once all leaves' sums are known."""
-
-    shared: Global
-    solution: Solution
-
-    def __call__(self, leaf: LeafRows) -> LeafWeights:
-        one, w = _factor(self.shared, leaf, self.solution.alpha), self.solution.w
-        a = one.v - one.W @ w[:, None]
-        lower_solve(one.L, a, transposed=True)
-        free = self._free(one)
-        root = np.sqrt(leaf.weight)
-        c = self.shared.projection.R @ (w[:-1] - one.F[:, :-1].T @ a[:, 0])
-        return LeafWeights(leaf, a[:, 0] * root, c, a[:, 0] / (free * root))
-
-    def _free(self, one: _Factor) -> Array:
-        """diag S^-1 of the leaf's rows; overwrites the factor."""
-        lower_solve(one.L, one.W, transposed=True)
-        explained = triangular_product(one.W, self.solution.inverse)
-        lower_inverse(one.L)
-        inverse = np.tril(one.L)
-        free: Array = np.einsum("ij,ij->j", inverse, inverse) - np.einsum("ij,ij->i", explained, explained)
-        return free

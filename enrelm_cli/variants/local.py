@@ -12,19 +12,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from enrelm_cli.fold.folds import Chunk, Engine, Sums
-from enrelm_cli.inputs.split import Side, TrainOnValidation
+from enrelm_cli.fold.folds import Chunk, Engine, LocalEngine, Sums, Tree, one_blas_thread
 from enrelm_cli.model.leaves import Leaves
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.eigenbasis import landmark_projection
 from enrelm_cli.phase_one.landmarks import Landmarks
-from enrelm_cli.phase_one.phase_one import JOINED, Basis, Start, distinct_inputs
+from enrelm_cli.phase_one.phase_one import Basis, Start, distinct_inputs
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array, Keys
-from enrelm_cli.variants._gather import bound, chosen, gathered
+from enrelm_cli.variants._gather import OutsideRows, bound, chosen, gathered
 from enrelm_cli.variants._leaves import LeafRows, grow
-from enrelm_cli.variants._pic import Global, LeafProducts, LeafSums, LeafWeights, WeighLeaf, solve
+from enrelm_cli.variants._pic import (
+    Factor,
+    FactorLeaf,
+    FactorResidual,
+    Global,
+    LeafSums,
+    LeafWeights,
+    WeighFactor,
+    WeighLeaf,
+    solve,
+)
 from enrelm_cli.variants._variant import Variant
 from enrelm_cli.variants.kernel import MIN_RIDGE, best_alpha
 
@@ -71,38 +80,25 @@ def _of_inputs(weights: LeafWeights) -> tuple[Keys, Array, Array]:
     return weights.leaf.key, weights.leaf.y, weights.errors
 
 
-@dataclass(frozen=True)
-class LocalFit:
-    """Leaves to be fitted together, wherever the engine works."""
-
-    engine: Engine
-    shared: Global
-    outside: Sums | None = None  # F'F and F'y of the training rows that are in no leaf
-
-    def at(self, alpha: float, pieces: Pieces) -> Fitted:
-        """Two passes over the leaves."""
-        sums = self.engine.fold(pieces, LeafSums(self.shared, alpha), "leaves")
-        solution = solve(sums, self.outside, alpha)
-        weights = list(self.engine.map(pieces, WeighLeaf(self.shared, solution), "weights of the leaves"))
-        return Fitted(alpha, float(solution.w[-1]), weights)
-
-
 def fit(basis: Basis, method: MethodSettings) -> Network:
     """Leaves, the ridge that a part of them chooses by exact left-out errors, and the weights of all."""
-    data, kernel = basis.data, basis.tuned.kernel
-    landmarks = _landmarks(basis, method)
-    shared = Global(kernel, kernel.prepare(landmarks.Z), landmark_projection(kernel, landmarks))
+    data, engine = basis.data, basis.data.rows.engine
+    shared, landmarks = _shared(basis, method)
     below = bound(data.T, method.local_rows)
     # Cut where the rows are that the leaves will hold: none is empty.
     leaves = grow(chosen(data.sample(), below), min(data.T, method.local_rows), method.leaf_rows)
     with gathered(data, leaves, below) as rows:
-        alpha = _ridge(LocalFit(data.rows.engine, shared), basis, _some(rows.pieces, rows.total))
-        outside = None if rows.complete else _outside(basis, shared, rows.pieces)
-        found = LocalFit(data.rows.engine, shared, outside).at(alpha, rows.pieces)
-    features = _features(shared, landmarks.Z, leaves, found)
-    left_out = found.left_out(data.sample())
+        alpha = _ridge(shared, basis, _some(rows.pieces, rows.total))
+        outside = None if rows.complete else data.fold(OutsideRows(data.view, shared, below), "rows in no leaf")
+        keeps = rows.total * (method.leaf_rows + shared.size) * 8 <= data.rows.spare
+        found = (fit_keeping if keeps else fit_again)(engine, shared, alpha, rows.pieces, outside)
+    return _network(shared, landmarks, leaves, found, data.sample())
+
+
+def _network(shared: Global, landmarks: Landmarks, leaves: Leaves, found: Fitted, sample: Chunk) -> Network:
+    features, left_out = _features(shared, landmarks.Z, leaves, found), found.left_out(sample)
     facts = {
-        "alpha": alpha,
+        "alpha": found.alpha,
         "leave_one_out_error": float(np.sqrt(np.mean(left_out**2))),
         "landmarks": len(landmarks.Z),
         "leaves": leaves.count,
@@ -114,24 +110,47 @@ def fit(basis: Basis, method: MethodSettings) -> Network:
     return Network(features, np.ones(1), found.intercept, ONE_SIZE, converged=True, facts=facts, left_out=left_out)
 
 
-def _landmarks(basis: Basis, method: MethodSettings) -> Landmarks:
-    """Those of the kernel variant, or the first of them where the leaves hold every row and nobody asked for more."""
-    landmarks = basis.landmarks
-    if landmarks.complete or method.landmarks is not None or method.local_rows < basis.data.T:
-        return landmarks
-    return Landmarks(landmarks.Z[:_ENOUGH], landmarks.key[:_ENOUGH], complete=False)
+# --- the passes over the leaves --------------------------------------------------------------------------------------
 
 
-def _outside(basis: Basis, shared: Global, pieces: Pieces) -> Sums | None:
-    """F'F and F'y of the rows that are in no leaf: phase 1 has those of all rows."""
-    if basis.gram is None:
-        return None
-    sides = JOINED if isinstance(basis.data.view.split, TrainOnValidation) else (Side.TRAIN,)
-    sums = basis.gram.sums.total(sides)
-    b, n = sums["b"][:, None], np.array([[float(sums["n"])]])
-    FF, Fy = np.block([[sums["BB"], b], [b.T, n]]), np.append(sums["By"], sums["y"])
-    inside = basis.data.rows.engine.fold(pieces, LeafProducts(shared), "rows outside of the leaves")
-    return Sums({"FF": FF - inside["FF"], "Fy": Fy - inside["Fy"]})
+def fit_again(engine: Engine, shared: Global, alpha: float, pieces: Pieces, outside: Sums | None) -> Fitted:
+    """Two passes that factorise each leaf: nothing of the size of a leaf is kept or sent."""
+    sums = engine.fold(pieces, LeafSums(shared, alpha), "leaves")
+    solution = solve(sums, outside, alpha)
+    weights = engine.map(pieces, WeighLeaf(shared, solution), "weights of the leaves")
+    return Fitted(alpha, float(solution.w[-1]), list(weights))
+
+
+def fit_keeping(engine: Engine, shared: Global, alpha: float, pieces: Pieces, outside: Sums | None) -> Fitted:
+    """The same with the factors kept between the passes: the same bits in two thirds of the work."""
+    return _kept(engine, shared, engine.map(pieces, FactorLeaf(shared, alpha), "leaves"), alpha, outside)
+
+
+def _kept(
+    engine: Engine, shared: Global, factored: Iterable[tuple[Factor, Sums]], alpha: float, outside: Sums | None
+) -> Fitted:
+    tree, factors = Tree(), []
+    for factor, sums in factored:
+        tree.add(sums)
+        factors.append([factor])
+    solution = solve(tree.result(), outside, alpha)
+    weights = engine.map(factors, WeighFactor(shared.projection.R, solution), "weights of the leaves")
+    return Fitted(alpha, float(solution.w[-1]), list(weights))
+
+
+def _ridge(shared: Global, basis: Basis, pieces: Pieces) -> float:
+    """The ridge with the least left-out error of some leaves, near that of exact kernel ridge regression.
+
+    Here, wherever the other rows are: a few leaves, of which every ridge needs the same residuals.
+    """
+    engine = LocalEngine(getattr(basis.data.rows.engine, "threads", 0))
+    residuals = [[one] for one in engine.map(pieces, shared.residual, "residuals")]
+    alphas = np.maximum(_AROUND * _exact_ridge(basis), MIN_RIDGE)
+    squares = []
+    for alpha in alphas:
+        tried = _kept(engine, shared, engine.map(residuals, FactorResidual(float(alpha)), ""), float(alpha), None)
+        squares.append(sum(leaf.squares for leaf in tried.leaves))
+    return max(best_alpha(alphas, np.array(squares)), MIN_RIDGE)
 
 
 def _some(pieces: Pieces, rows: int) -> Pieces:
@@ -141,14 +160,7 @@ def _some(pieces: Pieces, rows: int) -> Pieces:
     return [pieces[i] for i in np.unique(places)]
 
 
-def _ridge(some: LocalFit, basis: Basis, pieces: Pieces) -> float:
-    """The ridge with the least left-out error of some leaves, near that of exact kernel ridge regression."""
-    alphas = np.maximum(_AROUND * _exact_ridge(basis), MIN_RIDGE)
-    fits = [some.at(float(alpha), pieces) for alpha in alphas]
-    squares = np.array([sum(leaf.squares for leaf in one.leaves) for one in fits])
-    return max(best_alpha(alphas, squares), MIN_RIDGE)
-
-
+@one_blas_thread
 def _exact_ridge(basis: Basis) -> float:
     """The ridge of exact kernel ridge regression on some rows: tuning has it, if there was any."""
     from enrelm_cli.phase_one.tuning.ridge import leave_one_out
@@ -159,6 +171,22 @@ def _exact_ridge(basis: Basis) -> float:
     return leave_one_out(basis.tuned.kernel.gram(X[:_EXACT], X[:_EXACT]), y[:_EXACT]).alpha
 
 
+# --- what they share, and what comes of them -------------------------------------------------------------------------
+
+
+def _shared(basis: Basis, method: MethodSettings) -> tuple[Global, Landmarks]:
+    kernel, landmarks = basis.tuned.kernel, _landmarks(basis, method)
+    return Global(kernel, kernel.prepare(landmarks.Z), landmark_projection(kernel, landmarks)), landmarks
+
+
+def _landmarks(basis: Basis, method: MethodSettings) -> Landmarks:
+    """Those of the kernel variant, or the first of them where the leaves hold every row and nobody asked for more."""
+    landmarks = basis.landmarks
+    if landmarks.complete or method.landmarks is not None or method.local_rows < basis.data.T:
+        return landmarks
+    return Landmarks(landmarks.Z[:_ENOUGH], landmarks.key[:_ENOUGH], complete=False)
+
+
 def _features(shared: Global, Z: Array, leaves: Leaves, found: Fitted) -> LocalFeatures:
     X, a, C = zip(*((one.leaf.X, one.a, one.c) for one in found.leaves), strict=True)
     first = np.cumsum([0, *(len(one) for one in X)])
@@ -167,7 +195,7 @@ def _features(shared: Global, Z: Array, leaves: Leaves, found: Fitted) -> LocalF
 
 class Local(Variant):
     name = "local"
-    start = Start.TUNED
+    start = Start.LEAVES
     regularised = True
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
