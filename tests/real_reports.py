@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from enrelm_cli.commands import compare, curve, fit, info, predict, saved
+from enrelm_cli.commands import check, compare, curve, fit, info, predict, saved
 from enrelm_cli.fold.folds import LocalEngine
-from enrelm_cli.report.reports import CompareReport, CurveReport, FitReport, InfoReport, PredictReport
+from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, InfoReport, PredictReport
 from enrelm_cli.settings import (
     DataSettings,
     ElmSettings,
@@ -100,6 +100,12 @@ def saved_reports() -> tuple[PredictReport, InfoReport]:
     return replace(predicted, timings={"total": 1.25}), described
 
 
+@cache
+def check_report() -> CheckReport:
+    report = check.check(data("houses.csv", "price"), WHERE, engine())
+    return replace(report, name="houses.csv", next_command="enrelm fit houses.csv --target price -o model.joblib")
+
+
 REPORTS = {
     "fit": fit_report,
     "curve": lambda: curve_report("kernel"),
@@ -108,4 +114,5 @@ REPORTS = {
     "compare-paper": lambda: compare_report("paper", 1),
     "predict": lambda: saved_reports()[0],
     "info": lambda: saved_reports()[1],
+    "check": check_report,
 }

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 
-from enrelm_cli.cli import commands
+from enrelm_cli.cli import check, commands
 from enrelm_cli.cli.guard import EXIT_CODES
 from enrelm_cli.cli.program import app
 from enrelm_cli.fields import PANELS
 
-__all__ = ["EXIT_CODES", "PANELS", "app", "commands", "main"]
+__all__ = ["EXIT_CODES", "PANELS", "app", "check", "commands", "main"]
 
 
 def main() -> None:

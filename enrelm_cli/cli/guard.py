@@ -22,7 +22,7 @@ EXIT_CODES = (
     ("2", "usage: invalid or conflicting options"),
     ("3", "data: a table that cannot be read or fitted"),
     ("4", "model file: missing, damaged, foreign or too new"),
-    ("5", "the error is above --fail-above; nothing was saved"),
+    ("5", "a gate: the error is above --fail-above and nothing was saved, or check --strict found warnings"),
     ("130", "interrupted"),
     ("143", "terminated; nothing half-written is left"),
 )

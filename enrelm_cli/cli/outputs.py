@@ -14,6 +14,7 @@ from enrelm_cli.show.screen import ProgressBar, Screen, note
 if TYPE_CHECKING:
     from enrelm_cli.fold.folds import Engine
     from enrelm_cli.report.reports import CompareReport, CurveReport
+    from enrelm_cli.show.page import PageReport
 
 
 class InterruptibleBar(ProgressBar):
@@ -51,13 +52,20 @@ def check_drawn(inputs: Sequence[str], plot: str | None, page: str | None) -> No
 
 def draw(report: CurveReport | Sequence[CompareReport], plot: str | None, page: str | None, screen: Screen) -> None:
     """Figure and page, where they were asked for."""
-    from enrelm_cli.report import words
     from enrelm_cli.show import render
 
     if plot is not None:
         render.plot(report, plot)
-    if page is not None:
-        render.html(report, page, words.shell(["enrelm", *sys.argv[1:]]))
-    for written in (plot, page):
-        if written is not None:
-            note(screen, f"wrote {written}")
+        note(screen, f"wrote {plot}")
+    write_page(report, page, screen)
+
+
+def write_page(report: PageReport, page: str | None, screen: Screen) -> None:
+    """The page, where it was asked for."""
+    if page is None:
+        return
+    from enrelm_cli.report import words
+    from enrelm_cli.show import render
+
+    render.html(report, page, words.shell(["enrelm", *sys.argv[1:]]))
+    note(screen, f"wrote {page}")

@@ -18,7 +18,14 @@ class Bar:
     share: float  # 0..1
 
 
-Cell = str | Bar
+@dataclass(frozen=True)
+class Spark:
+    """A tiny bar chart of shares."""
+
+    shares: tuple[float, ...]
+
+
+Cell = str | Bar | Spark
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,7 @@ class Column:
     name: str
     unit: str = ""
     number: bool = False  # set to the right, never cut, never wrapped
+    long: bool = False  # sentences, which a page wraps
 
 
 @dataclass(frozen=True)

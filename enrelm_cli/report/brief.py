@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from enrelm_cli.report import words
 from enrelm_cli.report.blocks import Block, Grid, Headline, Remarks, errors_line, facts_of, named_choices, read
+from enrelm_cli.report.check_view import check_brief
 from enrelm_cli.report.compare_view import compare_view, error_name
 from enrelm_cli.report.curve_view import curve_view
-from enrelm_cli.report.reports import CompareReport, CurveReport, FitReport
+from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport
 from enrelm_cli.report.views import Report, candidates_grid, fit_rows, fit_view, view
 
 _COLUMNS = 4
@@ -21,6 +22,8 @@ def brief_view(report: Report) -> list[Block]:
         return _curve(report)
     if isinstance(report, CompareReport):
         return _compare(report)
+    if isinstance(report, CheckReport):
+        return check_brief(report)
     return view(report)
 
 

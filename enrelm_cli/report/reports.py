@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from enrelm_cli.inputs.inspection.columns import ColumnCheck
+from enrelm_cli.inputs.inspection.findings import Finding
 from enrelm_cli.inputs.outcomes import Outcome
 from enrelm_cli.judge.curve import Choices, Curve, ElmBand
 
@@ -252,3 +254,38 @@ class InfoReport:
         document["relevance"] = [{"input": name, "share": share} for name, share in self.relevance]
         document["notes"] = list(self.notes)
         return document
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What a table is like, before any fit."""
+
+    name: str
+    rows: int | None  # with a known target; None where nothing can be read
+    target: str | None
+    columns: tuple[ColumnCheck, ...]  # the target first
+    findings: tuple[Finding, ...]  # errors first
+    hash: str
+    settings: Json
+    next_command: str | None = None  # to type next, where the caller knows how the table was named
+
+    @property
+    def fits(self) -> bool:
+        """A fit would not stop at the table."""
+        return not self.of_level("error")
+
+    def of_level(self, level: str) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.level == level)
+
+    def to_json(self) -> Json:
+        return {
+            "name": self.name,
+            "rows": self.rows,
+            "target": self.target,
+            "fits": self.fits,
+            "findings": [finding.to_json() for finding in self.findings],
+            "columns": [column.to_json() for column in self.columns],
+            "hash": self.hash,
+            "settings": self.settings,
+            "next_command": self.next_command,
+        }

@@ -24,11 +24,20 @@ from enrelm_cli.report.blocks import (
     result,
     times,
 )
+from enrelm_cli.report.check_view import check_view
 from enrelm_cli.report.compare_view import compare_view
 from enrelm_cli.report.curve_view import curve_view
-from enrelm_cli.report.reports import CompareReport, CurveReport, FitReport, InfoReport, Json, PredictReport
+from enrelm_cli.report.reports import (
+    CheckReport,
+    CompareReport,
+    CurveReport,
+    FitReport,
+    InfoReport,
+    Json,
+    PredictReport,
+)
 
-Report = FitReport | CurveReport | CompareReport | PredictReport | InfoReport
+Report = FitReport | CurveReport | CompareReport | PredictReport | InfoReport | CheckReport
 
 # Relevances and levels beyond these are summed up in words.
 _RELEVANCES = 10
@@ -44,6 +53,8 @@ def view(report: Report) -> list[Block]:
         return compare_view(report)
     if isinstance(report, PredictReport):
         return predict_view(report)
+    if isinstance(report, CheckReport):
+        return check_view(report)
     return info_view(report)
 
 
@@ -207,7 +218,7 @@ def info_view(report: InfoReport) -> list[Block]:
         )
     )
     lines = tuple(Line((one.name, one.kind, str(one.inputs), one.details)) for one in report.columns)
-    heads = (Column("column"), Column("kind"), Column("inputs", number=True), Column("details"))
+    heads = (Column("column"), Column("kind"), Column("inputs", number=True), Column("details", long=True))
     blocks.append(Grid("columns", heads, lines))
     blocks += _relevance(report.relevance)
     blocks.append(_predict_command(report.path))

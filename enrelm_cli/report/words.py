@@ -47,7 +47,11 @@ def count(value: float) -> str:
 
 def counted(value: int, noun: str) -> str:
     """1 row, 2 rows."""
-    return f"{count(value)} {noun}" if value == 1 else f"{count(value)} {noun}s"
+    return f"{count(value)} {plural(noun, value)}"
+
+
+def plural(noun: str, value: int) -> str:
+    return noun if value == 1 else f"{noun}s"
 
 
 def seconds(value: float) -> str:

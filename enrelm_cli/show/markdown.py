@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from enrelm_cli.report import words
-from enrelm_cli.report.blocks import Bar, Block, Column, Facts, Grid, Headline, Remarks
+from enrelm_cli.report.blocks import Block, Column, Facts, Grid, Headline, Remarks
 
 
 def markdown(blocks: Iterable[Block]) -> str:
@@ -16,14 +16,12 @@ def markdown(blocks: Iterable[Block]) -> str:
         if isinstance(block, Headline):
             parts.append(f"**{_escaped(block.text)}**")
         elif isinstance(block, Facts):
-            parts.append("\n".join(f"- {name}: {_escaped('; '.join(lines))}" for name, lines in block.items))
+            parts.append("\n".join(_fact(name, lines) for name, lines in block.items))
         elif isinstance(block, Remarks):
             parts.append("\n".join(f"- {_escaped(line)}" for line in block.lines))
         elif isinstance(block, Grid):
             shown = [
-                i
-                for i, _ in enumerate(block.columns)
-                if not any(isinstance(line.cells[i], Bar) for line in block.lines)
+                i for i, _ in enumerate(block.columns) if all(isinstance(line.cells[i], str) for line in block.lines)
             ]
             columns = [block.columns[i] for i in shown]
             rows = [[_escaped(header(column)) for column in columns]]
@@ -36,6 +34,12 @@ def markdown(blocks: Iterable[Block]) -> str:
         else:
             parts.append(f"{_escaped(block.purpose.capitalize())}:\n\n```sh\n{block.line}\n```")
     return "\n\n".join(parts) + "\n"
+
+
+def _fact(name: str, lines: tuple[str, ...]) -> str:
+    if len(lines) == 1:
+        return f"- {name}: {_escaped(lines[0])}"
+    return "\n".join([f"- {name}:", *(f"  - {_escaped(line.strip())}" for line in lines)])
 
 
 def _escaped(text: str) -> str:

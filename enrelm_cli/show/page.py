@@ -12,11 +12,13 @@ from html import escape
 from importlib import metadata
 
 from enrelm_cli.files import write_whole
+from enrelm_cli.inputs.inspection.findings import Finding
 from enrelm_cli.report import words
-from enrelm_cli.report.blocks import Block, Column, Facts, Grid, Headline, Remarks
+from enrelm_cli.report.blocks import Block, Column, Facts, Grid, Headline, Remarks, Spark
+from enrelm_cli.report.check_view import check_columns, check_head
 from enrelm_cli.report.compare_view import compare_view, ranks_view
 from enrelm_cli.report.curve_view import curve_view
-from enrelm_cli.report.reports import CompareReport, CurveReport, DataFacts, Json
+from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, DataFacts, Json
 from enrelm_cli.report.views import flat_settings
 from enrelm_cli.show import svg
 from enrelm_cli.show.chart import compare_chart, curve_chart, time_chart
@@ -33,9 +35,9 @@ _VARIABLES = {
 }
 _CSS = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1b1b;--soft:#5a5a5a;--rule:#d9d9d9;--tint:#f4f5f7;--win:#00684a;
---kernel:#0072b2;--approximate:#e69f00;--incremental:#009e73;--elm:#cc79a7;--boosting:#d55e00;--other:#56b4e9}
+--warn:#8a5a00;--kernel:#0072b2;--approximate:#e69f00;--incremental:#009e73;--elm:#cc79a7;--boosting:#d55e00;--other:#56b4e9}
 @media (prefers-color-scheme:dark){:root{--paper:#15171a;--ink:#e8e8e8;--soft:#a9adb3;--rule:#3a3e44;--tint:#1e2126;
---win:#4fd1a5;--kernel:#56b4e9;--approximate:#e69f00;--incremental:#2bc79a;--elm:#e39cc4;--boosting:#f0763b;
+--win:#4fd1a5;--warn:#e6b34d;--kernel:#56b4e9;--approximate:#e69f00;--incremental:#2bc79a;--elm:#e39cc4;--boosting:#f0763b;
 --other:#9ad1f5}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1rem;max-width:60rem;background:var(--paper);color:var(--ink);
@@ -53,6 +55,12 @@ th{vertical-align:bottom;font-weight:600}th small{display:block;font-weight:400;
 tr.won td{color:var(--win);font-weight:600}
 .bar{width:8rem;min-width:8rem}.bar i{display:block;height:.7rem;background:var(--other)}
 tr.won .bar i{background:var(--win)}
+.long{white-space:normal;min-width:11rem}
+ul.found{list-style:none;padding:0;margin:.8rem 0}
+ul.found li{margin:.5rem 0;padding-left:.7rem;border-left:3px solid var(--rule)}
+ul.found b{font-size:.8rem;text-transform:uppercase;color:var(--soft)}
+ul.found b.error{color:var(--boosting)}ul.found b.warning{color:var(--warn)}ul.found code{color:var(--win)}
+.spark svg{display:block;width:6rem;height:1.4rem;fill:var(--kernel)}
 ul.remarks{padding-left:1.2rem;color:var(--soft);margin:.5rem 0}
 pre{background:var(--tint);padding:.7rem;overflow-x:auto;margin:.4rem 0;overflow-wrap:normal}
 code,pre{font:.9em/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace}
@@ -71,10 +79,12 @@ details{margin:.5rem 0}summary{cursor:pointer}
 pre{white-space:pre-wrap;overflow-wrap:anywhere}}
 @page{margin:1.5cm}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#444;--rule:#bbb;--tint:#f4f5f7;--win:#00684a;--kernel:#0072b2;
---approximate:#e69f00;--incremental:#009e73;--elm:#cc79a7;--boosting:#d55e00;--other:#56b4e9}
+--warn:#8a5a00;--approximate:#e69f00;--incremental:#009e73;--elm:#cc79a7;--boosting:#d55e00;--other:#56b4e9}
 body{max-width:none;padding:0;font-size:10pt}.wide,pre{overflow:visible}pre{white-space:pre-wrap}
 th,td{white-space:normal;padding:.15rem .4rem}figure,tr,dl{break-inside:avoid}details:not([open]){display:none}}
 """
+
+PageReport = CheckReport | CurveReport | CompareReport | Sequence[CompareReport]
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -93,14 +103,18 @@ _PAGE = """<!doctype html>
 """
 
 
-def write(report: CurveReport | CompareReport | Sequence[CompareReport], path: str, command_line: str) -> None:
+def write(report: PageReport, path: str, command_line: str) -> None:
     """The page, whole or not at all."""
     write_whole(path, page(report, command_line).encode("utf-8", "backslashreplace"))
 
 
-def page(report: CurveReport | CompareReport | Sequence[CompareReport], command_line: str) -> str:
+def page(report: PageReport, command_line: str) -> str:
     """The page as text."""
-    if isinstance(report, CurveReport):
+    if isinstance(report, CheckReport):
+        title, body = f"Check of {report.name}", _check_body(report)
+        tables = [DataFacts(report.name, report.rows or 0, 0, (), report.target or "not given", report.hash)]
+        settings = report.settings
+    elif isinstance(report, CurveReport):
         title, body = f"Error curve of {report.data.name}", _curve_body(report)
         tables, settings = [report.data], report.settings
     else:
@@ -112,6 +126,21 @@ def page(report: CurveReport | CompareReport | Sequence[CompareReport], command_
         tables, settings = [one.data for one in reports], reports[0].to_json()["settings"]
     body += _appendix(tables, settings, command_line)
     return _PAGE.format(title=_text(title), css=_CSS, body=body)
+
+
+def _check_body(report: CheckReport) -> str:
+    return _blocks(check_head(report)) + _findings(report.findings) + _blocks(check_columns(report))
+
+
+def _findings(findings: Sequence[Finding]) -> str:
+    """A list, the options to type as code."""
+    lines = []
+    for one in findings:
+        option = f"<code>{_text(one.option)}</code>" if one.option else ""
+        remedy = " ".join(filter(None, (option, _text(one.effect or ""))))
+        text = "<br>".join(_text(line) for line in one.text.splitlines())
+        lines.append(f'<li><b class="{one.level}">{one.level}</b> {text}{f"<br>{remedy}" if remedy else ""}</li>')
+    return f'<ul class="found">{"".join(lines)}</ul>' if lines else ""
 
 
 def _curve_body(report: CurveReport) -> str:
@@ -168,6 +197,8 @@ def _table(grid: Grid) -> str:
         for column, cell in zip(grid.columns, line.cells, strict=True):
             if isinstance(cell, str):
                 cells.append(f"<td{_class(column)}>{_text(cell)}</td>")
+            elif isinstance(cell, Spark):
+                cells.append(f'<td class="spark">{svg.spark(cell.shares)}</td>')
             else:
                 cells.append(f'<td class="bar"><i style="width:{100 * cell.share:.1f}%"></i></td>')
         won = ' class="won"' if line.marked else ""
@@ -179,7 +210,8 @@ def _table(grid: Grid) -> str:
 
 
 def _class(column: Column) -> str:
-    return ' class="number"' if column.number else ""
+    kind = "number" if column.number else "long" if column.long else ""
+    return f' class="{kind}"' if kind else ""
 
 
 def _head(column: Column) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from enrelm_cli.report.blocks import Block
     from enrelm_cli.report.reports import CompareReport, CurveReport, PredictReport
     from enrelm_cli.report.views import Report
+    from enrelm_cli.show.page import PageReport
 
 # Lines of a screen that a plot leaves to the result, its axes, the next command and the prompt.
 _AROUND_A_PLOT = 13
@@ -89,7 +90,7 @@ def plot(report: CurveReport | CompareReport | Sequence[CompareReport], path: st
     plots.plot(report, path)
 
 
-def html(report: CurveReport | CompareReport | Sequence[CompareReport], path: str, command_line: str) -> None:
+def html(report: PageReport, path: str, command_line: str) -> None:
     """One self-contained page."""
     from enrelm_cli.show import page
 

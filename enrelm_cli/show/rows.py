@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from enrelm_cli.report.reports import CurveReport
+    from enrelm_cli.report.reports import CheckReport, CurveReport
     from enrelm_cli.report.views import Report
 
 
@@ -55,7 +55,7 @@ def _plain(value: Any) -> Any:
 
 def rows_of(report: Report) -> list[dict[str, Any]]:
     """The rows of the CSV: numbers in full, absent ones empty."""
-    from enrelm_cli.report.reports import CompareReport, CurveReport, FitReport, PredictReport
+    from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, PredictReport
 
     if isinstance(report, FitReport):
         knee = report.choices.knee
@@ -111,9 +111,27 @@ def rows_of(report: Report) -> list[dict[str, Any]]:
                 "coverage": report.coverage,
             }
         ]
+    if isinstance(report, CheckReport):
+        return _found(report)
     document = report.to_json()
     kept = "path variant neurons target train_error validation_error linear_error stop written bytes"
     return [{name: document[name] for name in kept.split()}]
+
+
+def _found(report: CheckReport) -> list[dict[str, Any]]:
+    """A row for each column, with what was found in it; then a row for each finding that is of no column."""
+    names = ["role", "kind", "inputs", "details", "missing", "missing_share", "distinct", "lowest", "highest"]
+    by_column: dict[str | None, list[str]] = {}
+    known = {column.name for column in report.columns}
+    for one in report.findings:
+        by_column.setdefault(one.column if one.column in known else None, []).append(f"{one.level}: {one.line}")
+    rows = [
+        {"column": one.name, **{name: getattr(one, name) for name in names}, "findings": by_column.get(one.name, [])}
+        for one in report.columns
+    ]
+    rows += [{"column": None, **dict.fromkeys(names), "findings": [line]} for line in by_column.get(None, [])]
+    empty: dict[str, Any] = {"column": None, **dict.fromkeys(names), "findings": []}
+    return [{**row, "findings": " | ".join(row["findings"])} for row in rows or [empty]]
 
 
 def _curve_points(report: CurveReport) -> list[dict[str, Any]]:

@@ -168,3 +168,14 @@ def sample(mark: Mark, paint: Paint) -> str:
 def _entry(mark: Mark, paint: Paint) -> str:
     name = escape(words.visible(mark.name))
     return f'<li><svg width="24" height="14" aria-hidden="true">{sample(mark, paint)}</svg> {name}</li>'
+
+
+def spark(shares: Sequence[float]) -> str:
+    """A bar chart without axes, as tall as its largest share."""
+    largest = max(shares, default=0.0)
+    heights = [20.0 * share / largest for share in shares]
+    bars = "".join(
+        f'<rect x="{8 * i}" y="{20.0 - height:.1f}" width="7" height="{height:.1f}"/>'
+        for i, height in enumerate(heights)
+    )
+    return f'<svg viewBox="0 0 96 20" width="96" height="20" preserveAspectRatio="none" aria-hidden="true">{bars}</svg>'

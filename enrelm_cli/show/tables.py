@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from enrelm_cli.report import words
-from enrelm_cli.report.blocks import Block, Column, Command, Facts, Grid, Headline, Line, Remarks
+from enrelm_cli.report.blocks import Block, Column, Command, Facts, Grid, Headline, Line, Remarks, Spark
 from enrelm_cli.show.markdown import header
 from enrelm_cli.show.screen import GLUE, Face, Screen
 
@@ -140,6 +140,8 @@ def _drawn_grid(grid: Grid, face: Face) -> RenderableType:
             value = line.cells[c]
             if isinstance(value, str):
                 cells.append(Text("\n".join(fold(texts[r, c], widths[c], 2 if marking and c == 0 else 0)), style))
+            elif isinstance(value, Spark):
+                cells.append(spark_of(value.shares, bar, face))
             else:
                 cells.append(bar_of(value.share, bar, face, line.marked))
         table.add_row(*cells)
@@ -223,6 +225,16 @@ def bar_of(share: float, cells: int, face: Face, marked: bool) -> Text:
     else:
         text = "#" * max(1, round(share * cells))
     return Text(text, style="green" if marked else "blue")
+
+
+def spark_of(shares: Sequence[float], cells: int, face: Face) -> Text:
+    """A bar chart one cell high, as tall as its largest share; as digits of it where the stream knows only ASCII."""
+    levels = "▁▂▃▄▅▆▇█" if face.unicode else "12345678"
+    if len(shares) > cells:  # neighbours together
+        shares = [sum(shares[i : i + 2]) for i in range(0, len(shares), 2)]
+    largest = max(shares, default=0.0)
+    heights = [round(7.0 * share / largest) for share in shares[:cells]]
+    return Text("".join(levels[height] for height in heights), style="blue")
 
 
 def _stacked(grid: Grid, shown: list[int], texts: dict[tuple[int, int], str], face: Face) -> RenderableType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -215,6 +215,19 @@ def _cells(count: int) -> str:
 
 def _record(block: Block, rows: Records, i: int) -> str:
     return bytes(block.data[int(rows.start[i]) : int(rows.stop[i])]).decode("utf-8", "replace")
+
+
+def bad_records(source: CsvSource) -> Iterator[DataError]:
+    """What is wrong with the records of a file, whichever of it a reader meets first."""
+    for number, block in enumerate(source.blocks(1 << 20)):
+        ragged = None if number else ragged_error(source, block)
+        if ragged is not None:
+            yield ragged
+        try:
+            bytes(block.data).decode("utf-8")
+        except UnicodeDecodeError:
+            yield not_utf8_error(source, block)
+            return
 
 
 def not_utf8_error(source: CsvSource, block: Block) -> DataError:

@@ -147,10 +147,22 @@ def _tally(notation: Notation, texts: Any, counts: Any) -> Tally:
 class Decision:
     """The notation of a column, and what the user should know about it."""
 
+    name: str
     format: Format
-    note: str | None
-    rival: str | None = None  # the option for another reading that fits as well
-    odd: int = 0  # cells that are not in the notation and count as missing
+    reading: str  # what it is read as
+    rival: str | None  # the option for another reading that fits as well
+    odd: str | None  # the cells that are not in the notation and count as missing
+
+    @property
+    def strange(self) -> bool:
+        """Some of those cells are not words for nothing."""
+        return any(text.lower() not in MISSING_WORDS for text in self.format.missing)
+
+    @property
+    def note(self) -> str:
+        guess = "" if self.rival is None else f", which is a guess: for the other reading type {self.rival}"
+        odd = "" if self.odd is None else f"; {self.odd}"
+        return f"column {self.name!r}: {self.reading}{guess}{odd}; --categorical {shlex.quote(self.name)} keeps texts"
 
 
 def decide(name: str, census: Census, only_words: bool) -> Decision | None:
@@ -166,8 +178,7 @@ def decide(name: str, census: Census, only_words: bool) -> Decision | None:
     rivals = [notation for notation in fits if unread[notation] == unread[best]]
     tally = census.tallies[best]
     rival = _rival(name, best, tally, rivals)
-    note = _note(name, best, tally, rival)
-    return Decision(Format(best, tuple(sorted(tally.odd))), note, rival, sum(tally.odd.values()))
+    return Decision(name, Format(best, tuple(sorted(tally.odd))), _reading(best, tally), rival, _odd(tally))
 
 
 def _fits(tally: Tally, cells: int, only_words: bool) -> bool:
@@ -186,15 +197,16 @@ def _rival(name: str, best: Notation, tally: Tally, rivals: Sequence[Notation]) 
     return "--decimal ," if differs else None
 
 
-def _note(name: str, notation: Notation, tally: Tally, rival: str | None) -> str | None:
-    kind = "dates" if isinstance(notation, DateNotation) else "numbers"
-    how = f"like {notation.pattern}" if isinstance(notation, DateNotation) else f"like {tally.example!r}"
-    note = f"column {name!r}: read as {kind} {how}"
-    if rival is not None:
-        note += f", which is a guess: for the other reading type {rival}"
-    if tally.odd:
-        odd = sorted(tally.odd.items(), key=lambda pair: (-pair[1], pair[0]))
-        shown = ", ".join(f"{text!r} {count:,}" for text, count in odd[:3]) + (", …" if len(odd) > 3 else "")
-        many = sum(tally.odd.values())
-        note += f"; {many:,} {'cell is' if many == 1 else 'cells are'} not and count as missing ({shown})"
-    return f"{note}; --categorical {shlex.quote(name)} keeps texts"
+def _reading(notation: Notation, tally: Tally) -> str:
+    if isinstance(notation, DateNotation):
+        return f"read as dates like {notation.pattern}"
+    return f"read as numbers like {tally.example!r}"
+
+
+def _odd(tally: Tally) -> str | None:
+    if not tally.odd:
+        return None
+    odd = sorted(tally.odd.items(), key=lambda pair: (-pair[1], pair[0]))
+    shown = ", ".join(f"{text!r} {count:,}" for text, count in odd[:3]) + (", …" if len(odd) > 3 else "")
+    many = sum(tally.odd.values())
+    return f"{many:,} {'cell is' if many == 1 else 'cells are'} not and count as missing ({shown})"

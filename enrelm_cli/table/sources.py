@@ -153,20 +153,43 @@ def open_sources(specs: Sequence[str | ArrowSource], options: ReadAs, once: bool
 
     `once`: a pipe will be read a single time, so is not kept.
     """
+    _check_specs(specs)
+    return tuple(
+        path if isinstance(path, ArrowSource) else _open_one(path, options, once)
+        for spec in specs
+        for path in _expand(spec)
+    )
+
+
+def try_sources(specs: Sequence[str | ArrowSource], options: ReadAs) -> tuple[list[Source], list[DataError]]:
+    """The same, with what is wrong with each of those that cannot be opened."""
+    _check_specs(specs)
+    opened: list[Source] = []
+    problems: list[DataError] = []
+    for spec in specs:
+        try:
+            paths = _expand(spec)
+        except DataError as problem:
+            problems.append(problem)
+            continue
+        for path in paths:
+            try:
+                opened.append(path if isinstance(path, ArrowSource) else _open_one(path, options, once=False))
+            except DataError as problem:
+                problems.append(problem)
+    return opened, problems
+
+
+def _check_specs(specs: Sequence[str | ArrowSource]) -> None:
     if not specs:
         raise UsageError("no table was named", "give a file, a quoted glob such as 'data/*.csv', or - for stdin")
     if list(specs).count("-") > 1:
         raise UsageError("stdin (-) was named twice")
-    return tuple(source for spec in specs for source in _opened(spec, options, once))
 
 
-def _opened(spec: str | ArrowSource, options: ReadAs, once: bool) -> list[Source]:
+def _expand(spec: str | ArrowSource) -> Sequence[str | ArrowSource]:
     if isinstance(spec, ArrowSource):
         return [spec]
-    return [_open_one(path, options, once) for path in _expand(spec)]
-
-
-def _expand(spec: str) -> list[str]:
     found = expanded(spec)
     if not found:
         raise DataError(f"no file matches {spec}", "check the folder and the pattern")

@@ -29,6 +29,7 @@ __all__ = [
     "Roles",
     "Table",
     "check_needed",
+    "check_same_columns",
     "close_names",
     "find_cells",
     "header_bytes",
@@ -39,6 +40,7 @@ __all__ = [
     "open_table",
     "require_target",
     "stream",
+    "unknown_dates",
 ]
 
 # Several blocks are under way at once at predict, each with its text, its columns and its output.
@@ -62,7 +64,7 @@ class Table:
     @property
     def notes(self) -> tuple[str, ...]:
         """What `load` decided that is not plain to see."""
-        return tuple(found.note for _, found in sorted(self.decisions.items()) if found.note)
+        return tuple(found.note for _, found in sorted(self.decisions.items()))
 
 
 def open_table(sources: Sequence[str | ArrowSource], said: ReadOptions, roles: Roles) -> Table:
@@ -71,14 +73,19 @@ def open_table(sources: Sequence[str | ArrowSource], said: ReadOptions, roles: R
     opened = open_sources(sources, options, once=False)
     first = opened[0]
     for other in opened[1:]:
-        _check_same_columns(first, other)
+        check_same_columns(first, other)
     roles.check(first.names, first.label)
-    for name, _ in options.formats:
-        if name not in first.names:
-            raise DataError(
-                f"{first.label}: there is no column {name!r} (--date-format)", close_names(name, first.names)
-            )
+    for problem in unknown_dates(options, first):
+        raise problem
     return Table(opened, options, first.names, joint_label(opened), joint_bytes(opened))
+
+
+def unknown_dates(options: ReadAs, source: Source) -> Iterator[DataError]:
+    """Columns of --date-format that are not there."""
+    for name, _ in options.formats:
+        if name not in source.names:
+            problem = f"{source.label}: there is no column {name!r} (--date-format)"
+            yield DataError(problem, close_names(name, source.names))
 
 
 def require_target(sources: Sequence[str | ArrowSource], said: ReadOptions) -> NoReturn:
@@ -100,7 +107,7 @@ def joint_bytes(sources: Sequence[Source]) -> int | None:
     return None if None in sizes else sum(size or 0 for size in sizes)
 
 
-def _check_same_columns(first: Source, other: Source) -> None:
+def check_same_columns(first: Source, other: Source) -> None:
     lacking, extra = {*first.names} - {*other.names}, {*other.names} - {*first.names}
     if lacking or extra:
         parts = [f"no column {name!r}" for name in sorted(lacking)] + [f"a column {name!r}" for name in sorted(extra)]

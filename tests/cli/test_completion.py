@@ -48,6 +48,8 @@ LINES = {
     "enrelm curve sample_data/houses.csv --categorical z": ["zone"],
     "enrelm compare sample_data/houses.csv --method li": ["linear"],
     "enrelm pre": ["predict"],
+    "enrelm ch": ["check"],
+    "enrelm check sample_data/houses.csv --target p": ["price"],
 }
 
 

@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 from enrelm_cli.judge.curve import Curve, choices
-from enrelm_cli.report.reports import CompareReport, CurveReport, DataFacts
+from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, DataFacts
 from enrelm_cli.show.page import page
 from enrelm_cli.show.render import html
 from tests import sample_reports as samples
+from tests.real_reports import check_report
 
 CURVE = samples.curve_report(samples.APPROXIMATE, samples.INCREMENTAL, samples.KERNEL, elm=samples.elm_band())
 COMMAND = "enrelm curve 'my data.csv' --target '<y>'"
-PAGES: dict[str, CurveReport | CompareReport | list[CompareReport]] = {
+PAGES: dict[str, CheckReport | CurveReport | CompareReport | list[CompareReport]] = {
+    "check": check_report(),
     "curve": CURVE,
     "compare": samples.compare_report(),
     "several": [samples.compare_report("a.csv"), samples.compare_report("b.csv", protocol="paper", repeats=1)],

@@ -56,6 +56,13 @@ def test_the_result_the_errors_and_the_next_command_fit_on_a_screen(name: str) -
     assert re.search(r"^next:\s+enrelm (fit|predict) ", text, re.MULTILINE)
 
 
+def test_what_a_check_found_and_the_next_command_fit_on_a_screen() -> None:
+    text = on_terminal("check")
+    assert len(text.splitlines()) <= 23
+    assert text.startswith("houses.csv can be fitted: ")
+    assert re.search(r"^next:\s+enrelm fit ", text, re.MULTILINE)
+
+
 def test_v_says_everything_that_a_pipe_is_told() -> None:
     for name in ("fit", "compare"):
         told = " ".join(on_terminal(name, verbose=True).split())

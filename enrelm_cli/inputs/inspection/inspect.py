@@ -1,0 +1,51 @@
+"""A table looked at without fitting: its columns, the inputs that a fit would make of them, and all findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from enrelm_cli.fold.folds import Engine
+from enrelm_cli.inputs.inspection.columns import ColumnCheck, Raw, column_checks, planned
+from enrelm_cli.inputs.inspection.findings import Finding, unfit
+from enrelm_cli.inputs.inspection.rows import about_rows
+from enrelm_cli.inputs.inspection.suspects import Looked, suspects
+from enrelm_cli.inputs.inspection.walk import walk
+from enrelm_cli.inputs.screening import encoding_of, problems_of
+from enrelm_cli.inputs.survey import Survey, survey
+from enrelm_cli.settings import Roles
+from enrelm_cli.table.table import Kind, Table
+
+_ORDER = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was found."""
+
+    rows: int  # with a target
+    columns: tuple[ColumnCheck, ...]  # the target first
+    findings: tuple[Finding, ...]  # errors first
+    hash: str  # of the contents
+
+
+def inspect(table: Table, roles: Roles, missing: str, engine: Engine) -> Inspection:
+    """One survey and one walk over a loaded table, whose roles it can fill."""
+    known = survey(table, roles, engine)
+    errors = [unfit("unfit", problem) for problem in problems_of(known, roles, missing)]
+    if not known.rows:  # no target in any row: the columns are worth a look all the same
+        roles = replace(roles, target=None, drop=(*roles.drop, str(roles.target)))
+        errors, known = errors[:1], survey(table, roles, engine)
+    encoding = encoding_of(known, roles, missing)
+    raw = Raw.of(known, encoding)
+    looked = Looked(known, walk(table, _walked(known), engine), encoding, raw)
+    findings = sorted((*errors, *suspects(looked), *about_rows(looked)), key=lambda one: _ORDER.index(one.level))
+    plan = {one.name: one for one in planned(encoding, raw)}
+    for finding in findings:
+        if finding.kind in ("constant", "copy") and finding.column is not None:
+            plan[finding.column] = replace(plan[finding.column], inputs=0, details=f"left out: {finding.why}")
+    return Inspection(known.rows, column_checks(known, looked.walked, plan), tuple(findings), known.content_hash)
+
+
+def _walked(known: Survey) -> tuple[str, ...]:
+    names = [column.name for column, _ in known.columns if column.kind is not Kind.TEXT]
+    return tuple(names if known.roles.target is None else [*names, known.roles.target])
