@@ -42,7 +42,7 @@ from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
 from enrelm_cli.types import Array
 
 if TYPE_CHECKING:
-    from enrelm_cli.phase_one.tuning import Tuning
+    from enrelm_cli.phase_one.tuning import Explored, Tuning
 
 JOINED = (Side.TRAIN, Side.VALIDATION)
 # Up to this many rows a refit tunes once more: it takes about a second.
@@ -107,17 +107,23 @@ def tune_again(before: Tuned, data: Training, method: MethodSettings) -> Tuned:
 
 def _search(data: Training, method: MethodSettings) -> tuple[Training, Tuning]:
     """The rows through the map and the target scale that predict left-out rows best, and the kernel tuned on them."""
+    from enrelm_cli.phase_one.tuning import finish
+
     own, *others = [Candidate(one, *distinct_inputs(one.sample())) for one in candidates(data, method.inputs)]
     least = own.shared_error() if others else np.inf
     tried = [own, *(one for one in others if one.shared_error() < least)]
-    found = [(one, _tuning(one, method.kernel)) for one in tried]
-    best, tuning = min(found, key=lambda one: one[0].error(one[1].kernel)) if len(found) > 1 else found[0]
-    return best.data, tuning
+    progress = data.rows.engine.progress
+    progress.start("tuning, in evaluations", method.kernel.tune_steps * len(tried))
+    try:
+        explored = [(one, _explored(one, method.kernel, progress.advance)) for one in tried]
+        best, found = min(explored, key=lambda one: one[0].error(one[1].kernel)) if len(tried) > 1 else explored[0]
+        return best.data, finish(found)
+    finally:
+        progress.finish()
 
 
-def _tuning(one: Candidate, settings: KernelSettings) -> Tuning:
-    from enrelm_cli.phase_one.tuning import TuneSettings
-    from enrelm_cli.phase_one.tuning import tune as search
+def _explored(one: Candidate, settings: KernelSettings, advance: Callable[[int], None]) -> Explored:
+    from enrelm_cli.phase_one.tuning import TuneSettings, explore
 
     rows = min(len(one.z), settings.tune_rows)
     asked = TuneSettings(
@@ -128,12 +134,7 @@ def _tuning(one: Candidate, settings: KernelSettings) -> Tuning:
         settings.depth,
         getattr(one.data.rows.engine, "threads", 0) or cores(),
     )
-    progress = one.data.rows.engine.progress
-    progress.start("tuning, in evaluations", settings.tune_steps)
-    try:
-        return search(one.X[:rows], one.z[:rows], one.data.view.input_map.groups, asked, progress.advance)
-    finally:
-        progress.finish()
+    return explore(one.X[:rows], one.z[:rows], one.data.view.input_map.groups, asked, advance)
 
 
 def distinct_inputs(sample: Chunk) -> tuple[Array, Array]:

@@ -1,13 +1,14 @@
-"""Stage 2 of tuning: one weight variance for each input, at the minimum of the negative log evidence.
+"""One weight variance for each input, at the minimum of the negative log evidence and a prior that knows columns.
 
     L = n/2 log s + 1/2 log det(K + alpha I),   s = yᵀ (K + alpha I)⁻¹ y / n   (the signal s is profiled out)
 
 plus a Gaussian prior on log v_k around the shared log v with standard deviation `spread`: 0 is the shared kernel,
-infinity is free relevance, and the values between shrink one to the other.
+infinity is free relevance, and the values between shrink one to the other (`Posterior`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.linalg import blas
 
 from enrelm_cli.fold.unlocked import cholesky, cholesky_inverse, lower_solve, symmetric_product
 from enrelm_cli.phase_one.tuning.budget import Budget, Spent
-from enrelm_cli.phase_one.tuning.descent import Pairs, descend, scaled
+from enrelm_cli.phase_one.tuning.descent import Pairs, Place, descend, scaled
 from enrelm_cli.phase_one.tuning.hyper import (
     BOUND_ALPHA,
     BOUND_B,
@@ -138,11 +139,11 @@ class Posterior:
     """
 
     def __init__(
-        self, X: Array, y: Array, shared: Hyper, spread: float, fixed_b: bool, groups: NDArray[np.int64] | None = None
+        self, X: Array, y: Array, groups: NDArray[np.int64], shared: Hyper, spread: float, fixed_b: bool
     ) -> None:
         self.evidence = Evidence(X, y, shared.depth)
         self.d, self.fixed_b, self.spread = X.shape[1], fixed_b, spread
-        self.groups = np.arange(self.d) if groups is None else groups
+        self.groups = groups
         self._weight = 1.0 / (1.0 + np.bincount(self.groups))
         self.shared = shared
         self.centre = float(np.log(np.clip(shared.v, *BOUND_V)))
@@ -182,18 +183,31 @@ class Posterior:
 def fit_relevance(posterior: Posterior, start: Fit, steps: int, budget: Budget) -> Fit:
     """Down the posterior, from a fit to the same or fewer rows and with its curvature, within the steps."""
     rows = len(posterior.evidence.y)
-    mine = Budget(min(steps, budget.left))
     pairs = scaled(start.pairs, rows / start.rows)
-    best = Fit(np.inf, start.found, rows, pairs)
+    at = lowest(posterior, posterior.theta(start.found), posterior.bounds, pairs, steps, budget)
+    return Fit(np.inf, start.found, rows, pairs) if at is None else Fit(at.value, posterior.hyper(at.x), rows, at.pairs)
 
-    def objective(theta: Array) -> tuple[float, Array]:
+
+def lowest(
+    objective: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    bounds: tuple[Array, Array],
+    pairs: Pairs,
+    steps: int,
+    budget: Budget,
+) -> Place | None:
+    """The last place down from the start before nothing is gained, or before so many steps; None without one."""
+    mine = Budget(min(steps, budget.left))
+    best: Place | None = None
+
+    def counted(theta: Array) -> tuple[float, Array]:
         mine.take()
-        return posterior(theta)
+        return objective(theta)
 
     try:
-        for place in descend(objective, posterior.theta(start.found), posterior.bounds, pairs):
-            gained = best.value - place.value
-            best = Fit(place.value, posterior.hyper(place.x), rows, place.pairs)
+        for place in descend(counted, start, bounds, pairs):
+            gained = np.inf if best is None else best.value - place.value
+            best = place
             if gained < TOLERANCE:
                 break
     except Spent:

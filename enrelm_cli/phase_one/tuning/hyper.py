@@ -53,10 +53,3 @@ class Hyper:
 def log_prior(value: Array | float, prior: tuple[float, float]) -> Array | float:
     """Negative log density of a Gaussian, up to a constant."""
     return ((value - prior[0]) / prior[1]) ** 2 / 2.0
-
-
-def average(found: list[Hyper]) -> Hyper:
-    """The geometric mean of hyperparameters of one depth."""
-    v = np.exp(np.mean([np.log(f.v) for f in found], axis=0))
-    b = float(np.exp(np.mean([np.log(max(f.b, BOUND_B[0])) for f in found])))
-    return Hyper(v, b, float(np.exp(np.mean([np.log(f.alpha) for f in found]))), found[0].depth)

@@ -1,4 +1,4 @@
-"""Kernel ridge regression with a free intercept on a few hundred rows, and its exact leave-one-out error."""
+"""Kernel ridge regression with a free intercept, exact or on landmarks, and its leave-one-out errors."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from enrelm_cli.fold.unlocked import cholesky, lower_solve
-from enrelm_cli.phase_one.tuning.hyper import BOUND_ALPHA, Hyper
+from enrelm_cli.kernels.arcsine import ArcsineKernel
+from enrelm_cli.phase_one.tuning.hyper import BOUND_ALPHA
 from enrelm_cli.types import Array
 
 ALPHAS = np.geomspace(*BOUND_ALPHA, 41)
+_JITTER = 1e-9  # of K_ZZ, whose diagonal is at most 1: rounding leaves less
 
 
 @dataclass(frozen=True)
@@ -51,24 +53,33 @@ def leave_one_out(K: Array, y: Array, alphas: Array = ALPHAS) -> Ridge:
     return Ridge(alpha, float(errors[best]), errors, left_out[:, best], w, mean - float(means @ w))
 
 
-def held_out_errors(found: Hyper, A: Array, a: Array, B: Array, b: Array) -> Array:
-    """Errors on rows B of kernel ridge regression on rows A, its alpha by leave-one-out as in the variant itself."""
-    rows = found.kernel.prepare(A)
-    ridge = leave_one_out(rows.against(A), a)
-    return b - ridge.offset - rows.against(B) @ ridge.dual
+def landmark_left_out(kernel: ArcsineKernel, X: Array, y: Array, m: int) -> Array:
+    """The error of each row when it is left out (n,), at the best alpha, with the first m rows as landmarks.
 
-
-def held_out_errors_at_alpha(found: Hyper, A: Array, a: Array, B: Array, b: Array) -> Array:
-    """The same with the alpha that was found: one Cholesky factor, where rows are too many for eigenvectors."""
-    rows = found.kernel.prepare(A)
-    L = rows.against(A)
-    L.flat[:: len(a) + 1] += found.alpha
+    F Fᵀ = K(X, Z) K_ZZ⁻¹ K(Z, X) takes the place of K in `leave_one_out`: n m² operations.
+    """
+    rows = kernel.prepare(X[:m])
+    L = rows.against(X[:m])
+    L.flat[:: m + 1] += _JITTER
     if not cholesky(L):
-        return np.full(len(b), np.inf)
-    u = np.column_stack((a, np.ones(len(a))))  # y and 1: their solutions give the intercept, too
-    lower_solve(L, u)
-    offset = float(u[:, 0] @ u[:, 1]) / float(u[:, 1] @ u[:, 1])
-    w = u @ np.array([[1.0], [-offset]])
-    lower_solve(L, w, transposed=True)
-    errors: Array = b - offset - rows.against(B) @ w[:, 0]
+        return np.full(len(y), np.inf)
+    F = np.ascontiguousarray(rows.against(X).T)
+    lower_solve(L, F)
+    F -= F.mean(axis=1)[:, None]
+    u = y - y.mean()
+    lam, V = np.linalg.eigh(F @ F.T)
+    U = F.T @ V  # (n, m), its columns sqrt(lambda) times as long as eigenvectors
+    inverse = 1.0 / (np.maximum(lam, 0.0)[:, None] + ALPHAS)  # (m, a)
+    residual = u[:, None] - U @ ((U.T @ u)[:, None] * inverse)
+    U *= U
+    left_out = residual / np.maximum(1.0 - 1.0 / len(y) - U @ inverse, 1e-10)
+    best = int(np.argmin(np.einsum("ij,ij->j", left_out, left_out)))
+    errors: Array = left_out[:, best]
     return errors
+
+
+def excess(errors: Array, best: Array) -> float:
+    """By how many standard errors the mean square of `errors` is above that of `best`: (t,), (t,)."""
+    more = errors**2 - best**2
+    noise = float(more.std()) / np.sqrt(len(more))
+    return float(more.mean()) / noise if noise > 0.0 else 0.0
