@@ -1,7 +1,8 @@
 """Cutting the rows into leaves: balanced, deterministic, and the same in any order of the rows.
 
-A leaf with too many rows is cut at the middle of the input whose cut lowers the target's variance most: the cost of
-a leaf is cubic in its rows, so the halves should be equal. Cuts come from the even sample of the training rows.
+A leaf with too many rows is cut at the middle of the input whose cut lowers the variance of some quantity most: the
+target's, or that of the inputs as the kernel scales them. The cost of a leaf is cubic in its rows, so the halves should
+be equal. Cuts come from the even sample of the training rows.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from enrelm_cli.errors import DataError
-from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.fold.folds import Chunk, one_blas_thread
 from enrelm_cli.model.leaves import Integers, Leaves
 from enrelm_cli.types import Array, Keys
 
 # A cut leaves at least this share on each side, where some input has such a cut.
 _BALANCED = 0.25
+_ROUNDING = 1e-9
 # Times the rows asked for: a leaf of rows with equal inputs may be as large as this.
 LARGEST = 4
 
@@ -48,15 +50,18 @@ class _Growing:
         return Leaves(columns, np.array(self.at, float), low, high)
 
 
-def grow(sample: Chunk, T: int, most: int) -> Leaves:
-    """Leaves of at most about `most` of the T training rows, cut where the even sample of them says."""
+@one_blas_thread
+def grow(sample: Chunk, T: int, most: int, parted: Array) -> Leaves:
+    """Leaves of at most about `most` of the T training rows, cut where the even sample of them says.
+
+    `parted` (t, q): what the leaves shall part, of every row of the sample.
+    """
     growing = _Growing()
     each = T / max(sample.rows, 1)  # training rows that a row of the sample stands for
 
     def part(rows: Integers) -> int:
-        best = best_cut(sample.X[rows], sample.y[rows]) if each * len(rows) > most else None
+        best = best_cut(sample.X[rows], parted[rows]) if each * len(rows) > most else None
         if best is None:
-            check_leaf(round(each * len(np.unique(sample.key[rows]))), most)
             return growing.leaf()
         place = growing.cut(*best)
         low = sample.X[rows, best[0]] <= best[1]
@@ -67,36 +72,35 @@ def grow(sample: Chunk, T: int, most: int) -> Leaves:
     return growing.grown()
 
 
-def check_leaf(rows: int, most: int) -> None:
+def check_leaves(leaves: Leaves, sample: Chunk, T: int, most: int) -> None:
     """A leaf that cannot be cut may be larger than asked for, but not so large that its factor never ends."""
-    if rows > LARGEST * most:
-        raise DataError(
-            f"about {rows:,} rows have the same inputs: no cut makes leaves of {most:,} rows of them (--leaf-rows)",
-            "use --variant kernel, which is exact where inputs repeat so often",
-        )
+    for _, places in leaves.groups(sample.X):
+        rows = round(len(np.unique(sample.key[places])) * T / sample.rows)
+        if rows > LARGEST * most:
+            raise DataError(
+                f"about {rows:,} rows have the same inputs: no cut makes leaves of {most:,} rows of them (--leaf-rows)",
+                "use --variant kernel, which is exact where inputs repeat so often",
+            )
 
 
-def best_cut(X: Array, y: Array) -> tuple[int, float] | None:
-    """(input, where): the middle cut that lowers the target's variance most; None where all rows are equal.
+def best_cut(X: Array, parted: Array) -> tuple[int, float] | None:
+    """(input, where): the middle cut that lowers the variance of `parted` (n, q) most; None where all rows are equal.
 
     With s the sum of y - ybar below a cut of n into l and n - l rows, the sum of squares falls by s²/l + s²/(n - l).
     """
-    n, y = len(y), y - y.mean()
-    found: list[tuple[bool, float, int, float]] = []
-    for k in range(X.shape[1]):
-        at = middle(X[:, k])
-        if at is None:
-            continue
-        low = X[:, k] <= at
-        count, s = int(np.count_nonzero(low)), float(y[low].sum())
-        share = min(count, n - count) / n
-        # Where no input has a balanced cut, the most balanced one.
-        gain = s * s / count + s * s / (n - count) if share >= _BALANCED else share
-        found.append((share >= _BALANCED, gain, -k, at))
+    found = [(k, at) for k, x in enumerate(X.T) if (at := middle(x)) is not None]
     if not found:
         return None
-    _, _, k, at = max(found)
-    return -k, at
+    low = X[:, [k for k, _ in found]] <= np.array([at for _, at in found])
+    n, count = len(X), np.count_nonzero(low, axis=0)
+    s = low.T.astype(float) @ (parted - parted.mean(axis=0))
+    gain = np.einsum("kq,kq->k", s, s) * (1.0 / count + 1.0 / (n - count))
+    share = np.minimum(count, n - count) / n
+    balanced = share >= _BALANCED
+    # Where no input has a balanced cut, the most balanced one.
+    merit = np.where(balanced, gain, -1.0) if balanced.any() else share
+    # The first of those that are equal but for rounding: a column's inputs often part the rows alike.
+    return found[int(np.argmax(merit >= merit.max() * (1.0 - _ROUNDING)))]
 
 
 def middle(x: Array) -> float | None:

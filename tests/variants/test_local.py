@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from enrelm_cli.phase_one.phase_one import Basis, Start, basis_of, tune
 from enrelm_cli.settings import KernelSettings, MethodSettings
 from enrelm_cli.types import Array
 from enrelm_cli.variants import _gather, named
+from enrelm_cli.variants._choice import Plan, choose_plan
 from enrelm_cli.variants._leaves import best_cut, grow, middle
 from enrelm_cli.variants._pic import Global, solve
 
@@ -260,6 +262,25 @@ def test_more_rows_than_landmarks_are_worth_a_local_part() -> None:
     assert errors[1] < 0.5 * errors[0]
 
 
+def trial(y_of: Callable[[Array], Array], weight_variance: Array) -> Plan:
+    X = np.random.default_rng(4).uniform(-2.0, 2.0, size=(900, 2))
+    y = y_of(X)
+    kernel = KernelSettings(weight_variance=1.0, bias_variance=1.0, tune=False)
+    settings = MethodSettings(landmarks=10, leaf_rows=100, kernel=kernel)
+    start = basis(data_of(X, y), settings)
+    start = replace(start, tuned=replace(start.tuned, kernel=ArcsineKernel(weight_variance, 1.0)))
+    return choose_plan(start, start.landmarks, start.data.sample(), 100)
+
+
+def test_cuts_part_the_inputs_that_the_kernel_tells_apart_or_the_target_whichever_leaves_less_error() -> None:
+    # The target goes with x1, but what the landmarks miss is the rapid part along x2.
+    plan = trial(lambda X: 5.0 * X[:, 0] + np.sin(9.0 * X[:, 1]), np.array([0.05, 400.0]))
+    assert not plan.by_target
+    # The kernel is as quick along x2, of which nothing depends.
+    plan = trial(lambda X: np.sin(9.0 * X[:, 0]), np.array([100.0, 101.0]))
+    assert plan.by_target
+
+
 # --- cuts ------------------------------------------------------------------------------------------------------------
 
 
@@ -275,20 +296,28 @@ def test_a_middle_cut_has_rows_on_both_sides(values: list[float]) -> None:
 def test_the_cut_is_of_the_input_that_parts_the_targets_and_balanced() -> None:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(400, 4))
-    found = best_cut(X, np.sign(X[:, 2]) + 0.1 * X[:, 0])
+    found = best_cut(X, (np.sign(X[:, 2]) + 0.1 * X[:, 0])[:, None])
     assert found is not None
     assert found[0] == 2
     assert abs(np.count_nonzero(X[:, 2] <= found[1]) - 200) <= 1
 
 
 def test_equal_rows_cannot_be_cut() -> None:
-    assert best_cut(np.ones((10, 3)), np.arange(10.0)) is None
+    assert best_cut(np.ones((10, 3)), np.arange(10.0)[:, None]) is None
 
 
+def test_inputs_that_part_the_rows_alike_are_told_apart_by_their_place() -> None:
+    x = np.random.default_rng(2).normal(size=(400, 1))
+    found = best_cut(np.hstack([x**3, x, 5.0 * x]), np.hstack([x, x**2, np.sin(x)]))
+    assert found is not None
+    assert found[0] == 0
+
+
+@pytest.mark.parametrize("parted", [lambda sample: sample.y[:, None], lambda sample: sample.X])
 @pytest.mark.parametrize("most", [20, 50, 1000])
-def test_leaves_are_small_enough_and_hold_every_row_once(most: int) -> None:
+def test_leaves_are_small_enough_and_hold_every_row_once(most: int, parted: Callable[[Chunk], Array]) -> None:
     data = data_of(*table())
-    leaves = grow(data.sample(), data.T, most)
+    leaves = grow(data.sample(), data.T, most, parted(data.sample()))
     leaves.check(3)
     counts = np.bincount(leaves.of(data.sample().X), minlength=leaves.count)
     assert counts.sum() == data.T
