@@ -203,14 +203,14 @@ def curve(
     """
     check_drawn(data.sources, drawn.plot, drawn.report)
     from enrelm_cli.commands import curve as library
-    from enrelm_cli.report.curve_view import best_curve
+    from enrelm_cli.report.curve_view import best_curve, size_options
     from enrelm_cli.show import render
 
     variants = VARIANTS if options.variant == "all" else (options.variant,)
     random = elm if options.with_elm else None
     facts = library.curve(data, split, method, where, variants, random, engine_of(where, screen))
     winner = best_curve(facts.curves)
-    chosen = ("--variant", winner.variant, "--neurons", str(winner.choices.best.neurons))
+    chosen = ("--variant", winner.variant, *size_options(winner))
     facts = replace(facts, fit_command=_fit_command(data.sources, line, *chosen))
     render.render(facts, shown.format, screen)
     draw(facts, drawn.plot, drawn.report, screen)

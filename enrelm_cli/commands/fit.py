@@ -89,7 +89,8 @@ def _own_errors(data: Training, errors: Array) -> Array:
 
 def _candidate(fitted: FittedVariant, seconds: float) -> Candidate:
     chosen = fitted.chosen
-    return Candidate(fitted.variant.name, chosen.neurons, fitted.train_error, chosen.error, seconds)
+    errors = fitted.train_error, chosen.error
+    return Candidate(fitted.variant.name, chosen.neurons, *errors, seconds, fitted.curve.only_size)
 
 
 def _relevance(network: Network, data: Training) -> tuple[tuple[str, float], ...]:

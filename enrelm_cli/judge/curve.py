@@ -60,6 +60,9 @@ class Curve:
     stop: str | None  # why the iteration stopped, where there was one
     converged: bool  # the curve ends because the method converged: its last value goes on (the paper's dashed line)
     limit: int  # the largest size that was allowed
+    only_size: str | None = (
+        None  # what there is one of: its error is a number, a horizontal line where curves are drawn
+    )
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -71,6 +74,7 @@ class Curve:
             "choices": self.choices.to_json(),
             "stop": self.stop,
             "converged": self.converged,
+            "only_size": self.only_size,
         }
 
 

@@ -79,6 +79,7 @@ def _fitted(trained: TrainedVariant, errors: dict[Side, Array], method: MethodSe
         stop=network.stop,
         converged=network.converged,
         limit=trained.limit,
+        only_size=variant.only_size(network),
     )
     chosen, selection = choose(curve, method, variant.regularised, basis.data)
     return FittedVariant(variant, basis, network, curve, chosen, selection)

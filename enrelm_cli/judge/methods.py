@@ -84,7 +84,8 @@ def _choose_variant(name: str, task: Task) -> Chosen:
         network = refit_variant(fitted, basis, task.method)
         return Trained(with_errors(variant, basis, network).data, (network,))
 
-    return Chosen(train, fitted.chosen.neurons, curve=fitted.curve)
+    neurons = fitted.chosen.neurons if fitted.curve.only_size is None else None
+    return Chosen(train, neurons, curve=fitted.curve)
 
 
 def _choose_elm(task: Task) -> Chosen:

@@ -80,12 +80,18 @@ Block = Headline | Facts | Grid | Remarks | Command
 
 
 def result(
-    variant: str, neurons: int, validation_error: float, linear_error: float, facts: Mapping[str, float] | None = None
+    variant: str,
+    neurons: int,
+    validation_error: float,
+    linear_error: float,
+    facts: Mapping[str, float] | None = None,
+    only_size: str | None = None,
 ) -> Headline:
     leaves = (facts or {}).get("leaves")
-    size = (
-        words.counted(neurons, "neuron") if leaves is None else f"{int(leaves):,} {'leaf' if leaves == 1 else 'leaves'}"
-    )
+    size = words.counted(neurons, "neuron")
+    if leaves is not None:
+        size = f"{int(leaves):,} {'leaf' if leaves == 1 else 'leaves'}"
+    size = only_size or size
     text = f"{variant}, {size}: validation error {words.error(validation_error)}"
     beside = words.against_linear(validation_error, linear_error)
     return Headline(f"{text}, {beside}" if beside else text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from enrelm_cli.judge.curve import Curve
 from enrelm_cli.report import words
 from enrelm_cli.report.blocks import Block, Grid, Headline, Remarks, errors_line, facts_of, named_choices, read
 from enrelm_cli.report.check_view import check_brief
@@ -45,12 +46,17 @@ def _fit(report: FitReport) -> list[Block]:
 def _curve(report: CurveReport) -> list[Block]:
     """The plot comes after the headline and shows the choices; here they are in figures, a line per variant."""
     headline, *others = curve_view(report)
-    lines = [
-        (curve.variant, " · ".join(f"{'/'.join(names)} {words.count(choice.neurons)} ({words.error(choice.error)})"
-                                   for names, choice in named_choices(curve.choices)))
-        for curve in report.curves
-    ]  # fmt: skip
+    lines = [(curve.variant, _choices(curve)) for curve in report.curves]
     return [headline, facts_of(*lines), *_last_command(others)]
+
+
+def _choices(curve: Curve) -> str:
+    if curve.only_size is not None:
+        return f"{curve.only_size}, a horizontal line ({words.error(curve.choices.best.error)})"
+    return " · ".join(
+        f"{'/'.join(names)} {words.count(choice.neurons)} ({words.error(choice.error)})"
+        for names, choice in named_choices(curve.choices)
+    )
 
 
 def _compare(report: CompareReport) -> list[Block]:

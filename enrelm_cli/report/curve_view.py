@@ -26,7 +26,13 @@ from enrelm_cli.report.reports import CurveReport
 def curve_view(report: CurveReport) -> list[Block]:
     winner = best_curve(report.curves)
     blocks: list[Block] = [
-        result(winner.variant, winner.choices.best.neurons, winner.choices.best.error, report.linear_error)
+        result(
+            winner.variant,
+            winner.choices.best.neurons,
+            winner.choices.best.error,
+            report.linear_error,
+            only_size=winner.only_size,
+        )
     ]
     blocks.append(
         facts_of(
@@ -38,16 +44,19 @@ def curve_view(report: CurveReport) -> list[Block]:
         )
     )
     blocks.append(_choices_grid(report, winner))
-    without = [curve.variant for curve in report.curves if curve.choices.knee is None]
+    without = [curve.variant for curve in report.curves if curve.choices.knee is None and curve.only_size is None]
     remarks = ["Errors are relative: 1 = predicting the training mean."]
     if without:
         remarks.append(f"No clear knee: {', '.join(without)}.")
+    remarks += [f"{curve.variant}: {curve.only_size}, a horizontal line." for curve in report.curves if curve.only_size]
     blocks.append(Remarks(tuple(remarks)))
     blocks.append(Command("next", fit_command(report, winner)))
     return blocks
 
 
 def _stopped(curve: Curve) -> str:
+    if curve.only_size is not None:
+        return f"{curve.variant}, {curve.only_size}: {curve.stop}"
     return f"{curve.variant}, after {words.counted(len(curve.train), 'neuron')}: {curve.stop}"
 
 
@@ -59,12 +68,13 @@ def _choices_grid(report: CurveReport, winner: Curve) -> Grid:
     lines: list[Line] = []
     for curve in report.curves:
         for names, choice in named_choices(curve.choices):
+            one = curve.only_size is not None
             lines.append(
                 Line(
                     (
                         curve.variant,
-                        ", ".join(names),
-                        words.count(choice.neurons),
+                        words.ABSENT if one else ", ".join(names),
+                        words.ABSENT if one else words.count(choice.neurons),
                         words.error(float(curve.train[choice.neurons - 1])),
                         words.error(choice.error),
                     ),
@@ -109,4 +119,9 @@ def fit_command(report: CurveReport, winner: Curve) -> str:
     if report.fit_command is not None:
         return report.fit_command
     command = ["enrelm", "fit", report.data.name, "--target", report.data.target, "--variant", winner.variant]
-    return words.shell([*command, "--neurons", str(winner.choices.best.neurons), "-o", "model.joblib"])
+    return words.shell([*command, *size_options(winner), "-o", "model.joblib"])
+
+
+def size_options(winner: Curve) -> tuple[str, ...]:
+    """What makes fit take the best size of a curve."""
+    return () if winner.only_size is not None else ("--neurons", str(winner.choices.best.neurons))

@@ -50,6 +50,7 @@ class Candidate:
     train_error: float
     validation_error: float
     seconds: float
+    only_size: str | None = None  # what it consists of, where it has no sizes to choose from
 
     def to_json(self) -> Json:
         return dict(vars(self))

@@ -124,7 +124,7 @@ def candidates_grid(report: FitReport) -> Grid:
         Line(
             (
                 c.variant,
-                words.count(c.neurons),
+                words.ABSENT if c.only_size else words.count(c.neurons),
                 words.error(c.train_error),
                 words.error(c.validation_error),
                 words.ratio(c.validation_error / best) if best > 0 else words.ABSENT,

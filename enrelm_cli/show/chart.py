@@ -94,6 +94,7 @@ class Chart:
 
 def curve_chart(report: CurveReport, training: bool = True) -> Chart:
     """Errors of every size, with the winner's choices; of many variants perhaps without the training errors."""
+    winner = best_curve(report.curves)
     chart = sizes_chart("Error of every size", report.curves, report.elm, report.linear_error, training)
     points = tuple(
         Point(
@@ -103,7 +104,7 @@ def curve_chart(report: CurveReport, training: bool = True) -> Chart:
             choice.error,
             _CHOICE_SHAPES["best" if "best" in names else names[0]],
         )
-        for names, choice in named_choices(best_curve(report.curves).choices)
+        for names, choice in ([] if winner.only_size is not None else named_choices(winner.choices))
     )
     return Chart(chart.title, chart.x, chart.y, chart.marks + points)
 
@@ -131,7 +132,7 @@ def sizes_chart(title: str, curves: Sequence[Curve], elm: ElmBand | None, linear
     if math.isfinite(linear_error):
         marks.append(level(f"linear regression {words.error(linear_error)}", "linear", linear_error, x))
     for curve in curves:
-        marks += _of_curve(curve, longest, training)
+        marks += _of_curve(curve, longest, training) if curve.only_size is None else _of_one_size(curve, x)
     neurons = Axis("neurons, logarithmic" if x.log else "neurons", x, counts=True)
     errors = Axis("relative error" if training else "relative validation error", y)
     return Chart(title, neurons, errors, tuple(marks))
@@ -152,6 +153,12 @@ def _of_curve(curve: Curve, longest: int, training: bool) -> list[Mark]:
     if curve.converged:
         marks += continued(curve.variant, curve.validation, min(curve.limit, longest))
     return marks
+
+
+def _of_one_size(curve: Curve, x: Scale) -> list[Mark]:
+    """A horizontal line, as linear regression has."""
+    error = curve.choices.best.error
+    return [level(f"{curve.variant} {words.error(error)}", curve.variant, error, x)]
 
 
 def continued(method: str, errors: Array, end: int) -> list[Mark]:

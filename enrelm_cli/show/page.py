@@ -221,14 +221,17 @@ def _head(column: Column) -> str:
 
 def _values(report: CurveReport) -> str:
     """Every point of the curves, folded away."""
+    curves = [curve for curve in report.curves if curve.only_size is None]
+    if not curves:
+        return ""
     columns = [Column("neurons", number=True)]
-    for curve in report.curves:
+    for curve in curves:
         columns += [Column(curve.variant, kind, number=True) for kind in ("training", "validation")]
-    longest = max(len(curve.validation) for curve in report.curves)
+    longest = max(len(curve.validation) for curve in curves)
     lines = []
     for i in range(longest):
         row = [words.count(i + 1)]
-        for curve in report.curves:
+        for curve in curves:
             there = i < len(curve.validation)
             row += [words.error(float(of[i])) if there else "" for of in (curve.train, curve.validation)]
         cells = "".join(f'<td class="number">{_text(cell)}</td>' for cell in row)

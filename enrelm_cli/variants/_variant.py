@@ -30,6 +30,10 @@ class Variant(ABC):
         """Standardised errors of training rows when each is left out, with its twins: (q,), or none where unknown."""
         return np.zeros(0)
 
+    def only_size(self, network: Network) -> str | None:
+        """What the network consists of, where it is not one of many nested sizes."""
+        return None
+
     def pays(self, basis: Basis) -> bool:
         """Whether `auto` tries it on these rows."""
         return True

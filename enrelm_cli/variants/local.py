@@ -26,7 +26,7 @@ from enrelm_cli.variants._variant import Variant
 
 # Landmarks that are enough beside leaves (cal_housing: 0.408 with 1,000, 0.404 with 2,000 at three times the cost).
 _ENOUGH = 1000
-ONE_SIZE = "leaves have no nested sizes: the error is one number, drawn as a line"
+ONE_SIZE = "leaves have no nested sizes: every number of landmarks would take new factors of all leaves"
 
 
 def fit(basis: Basis, method: MethodSettings) -> Network:
@@ -90,6 +90,11 @@ class Local(Variant):
     def most_neurons(self, basis: Basis, method: MethodSettings) -> int:
         """One: the leaves have no nested sizes."""
         return 1
+
+    def only_size(self, network: Network) -> str | None:
+        facts = network.facts or {}
+        leaves, landmarks = int(facts["leaves"]), int(facts["landmarks"])
+        return f"{leaves:,} {'leaf' if leaves == 1 else 'leaves'} beside {landmarks:,} landmarks"
 
     def pays(self, basis: Basis) -> bool:
         """Where every row is a landmark, or repeats the inputs of one, the kernel variant is exact already."""

@@ -13,7 +13,7 @@ from enrelm_cli.judge.curve import Curve, choices
 from enrelm_cli.report.reports import CompareReport, CurveReport
 from enrelm_cli.show import braille, page, plots, svg
 from enrelm_cli.show.axes import Scale, ticks
-from enrelm_cli.show.chart import Point, compare_chart, curve_chart, time_chart
+from enrelm_cli.show.chart import Line, Point, compare_chart, curve_chart, time_chart
 from tests import sample_reports as samples
 
 
@@ -81,3 +81,13 @@ def test_a_logarithmic_axis_has_a_few_round_ticks_inside(scale: Scale) -> None:
     values = ticks(scale, 5)
     assert 2 <= len(values) <= 10
     assert all(scale.low <= value <= scale.high for value in values)
+
+
+def test_a_variant_without_sizes_is_a_horizontal_line_and_no_choice() -> None:
+    error = np.array([0.4])
+    curve = Curve("local", error, error, choices(error), "no sizes", True, 1, only_size="8 leaves beside 40 landmarks")
+    chart = curve_chart(samples.curve_report(curve))
+    line = next(mark for mark in chart.marks if isinstance(mark, Line) and mark.method == "local")
+    assert line.x.tolist() == [chart.x.scale.low, chart.x.scale.high]
+    assert line.y.tolist() == [0.4, 0.4]
+    assert not any(isinstance(mark, Point) for mark in chart.marks)
