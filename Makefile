@@ -47,9 +47,9 @@ test: $(VENV)/.installed-dev
 test-all: $(VENV)/.installed-dev
 	$(PYTEST) --slow
 
-# Change one operator, number or condition at a time: do the tests notice? About half an hour.
+# Change one operator, number or condition at a time: do the tests notice? A log, MUTATE="--log FILE", lets it go on where it was stopped; an hour or more.
 mutate: $(VENV)/.installed-dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutate
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutate $(MUTATE)
 
 # Each in an environment of its own; a Python that this machine lacks is skipped with a reason. PYTHONS='3.10 3.13'
 test-matrix:

@@ -35,7 +35,7 @@ from enrelm_cli.kernels.activation import ERF, Activation
 from enrelm_cli.model.features import HiddenLayer
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.eigenbasis import SideSums
-from enrelm_cli.phase_one.hidden_layer import pseudo_solve
+from enrelm_cli.phase_one.least_squares import normal
 from enrelm_cli.settings import ElmSettings
 from enrelm_cli.types import Array
 from enrelm_cli.variants._variant import paper_limit
@@ -304,7 +304,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class LinearRows:
-    """Partial: X'X, X'y and y'y of each side's rows. Standardised training inputs and targets have mean zero."""
+    """Partial: the normal equations of each side's rows. Standardised training inputs and targets have mean zero."""
 
     view: View
     sides: tuple[Side, ...] = (Side.TRAIN,)
@@ -314,7 +314,7 @@ class LinearRows:
 
     def _sums(self, chunk: Chunk) -> Sums:
         X, y = chunk.X, chunk.y
-        return Sums({"XX": X.T @ X, "Xy": X.T @ y, "yy": float(y @ y), "rows": chunk.rows})
+        return Sums({"normal": normal(X, y), "yy": float(y @ y), "rows": chunk.rows})
 
 
 def linear_network(data: Training, sums: SideSums | None = None) -> Network:
@@ -323,18 +323,16 @@ def linear_network(data: Training, sums: SideSums | None = None) -> Network:
     Dependent columns (one-hot) make X'X singular: the pseudo-inverse gives the shortest b of all that fit equally well.
     """
     sums = sums or data.fold(LinearRows(data.view), "linear regression")
-    train = sums.sides[Side.TRAIN]
-    return Network(Inputs(data.d), pseudo_solve(train["XX"], train["Xy"]))
+    return Network(Inputs(data.d), sums.sides[Side.TRAIN]["normal"].solve())
 
 
 def linear_error(data: Training, side: Side, sums: SideSums | None = None) -> float:
-    """Err of linear regression on one side's rows: |y - X b|^2 = y'y - 2 b'X'y + b'X'X b from that side's sums.
+    """Err of linear regression on one side's rows, from that side's sums.
 
     An error that is a small difference of large sums is left to the rows.
     """
     sums = sums or data.fold(LinearRows(data.view, (Side.TRAIN, side)), "linear regression")
     network, judged = linear_network(data, sums), sums.sides[side]
-    b = network.beta
-    squares = judged["yy"] - 2.0 * float(b @ judged["Xy"]) + float(b @ judged["XX"] @ b)
+    squares = judged["yy"] + judged["normal"].change(network.beta)
     error = relative_of(Sums({"squares": np.array([squares]), "total": judged["yy"], "rows": judged["rows"]}), side)
     return float(error[0] if error[0] > RESOLVED else errors_of(data, (network,), side)[0])

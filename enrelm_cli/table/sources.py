@@ -296,8 +296,10 @@ def _delimiter(path: str, header: str) -> str:
 
 def _names(label: str, cells: list[str], line: int) -> tuple[str, ...]:
     names = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, 1)]
-    repeated = {name: [i for i, other in enumerate(names, 1) if other == name] for name in names}
-    for name, places in repeated.items():
+    places_of: dict[str, list[int]] = {}
+    for number, name in enumerate(names, 1):
+        places_of.setdefault(name, []).append(number)
+    for name, places in places_of.items():
         if len(places) > 1:
             numbers = " and ".join([", ".join(map(str, places[:-1])), str(places[-1])])
             raise DataError(
