@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,14 +34,16 @@ class Outcome:
 
 def outcomes(encoding: Encoding, input_map: InputMap) -> tuple[Outcome, ...]:
     """Of every column that was read, sorted by name."""
-    used = [_used(k, column, input_map) for k, column in enumerate(encoding.columns)]
+    maps: list[list[ColumnMap]] = [[] for _ in encoding.columns]
+    for one in input_map.expansion.maps:
+        maps[one.column].append(one)
+    inputs = Counter(input_map.groups)
+    used = [_used(column, maps[k], inputs[k]) for k, column in enumerate(encoding.columns)]
     apart = [Outcome(one.name, one.kind.value, 0, f"left out: {one.why}") for one in encoding.left_out]
     return tuple(sorted([*used, *apart], key=lambda one: one.name))
 
 
-def _used(place: int, column: Column, input_map: InputMap) -> Outcome:
-    maps = [one for one in input_map.expansion.maps if one.column == place]
-    inputs = input_map.groups.count(place)
+def _used(column: Column, maps: Sequence[ColumnMap], inputs: int) -> Outcome:
     levels = "" if column.levels is None else f"{len(column.levels)} levels: {listed(column.levels, _SHOWN)}"
     sorts = list(dict.fromkeys(word for one in maps for word in _words(one)))
     if not maps:

@@ -345,8 +345,10 @@ def _on_disk(source: CsvSource, parsed: Sequence[_Parsed], row: int, reading: Re
 
 def _converted(columns: Any, reading: Reading) -> Any:
     """The rows of a block with its texts read as numbers and dates where all blocks' texts are."""
+    if not reading.formats:
+        return columns
     nulls = reading.options.nulls_of(Kind.NUMBER)
+    arrays = {name: columns.column(place) for place, name in enumerate(columns.schema.names)}
     for name, found in reading.formats.items():
-        place = columns.schema.get_field_index(name)
-        columns = columns.set_column(place, name, formatted(columns.column(place), found, nulls))
-    return columns
+        arrays[name] = formatted(arrays[name], found, nulls)
+    return pa.RecordBatch.from_pydict(arrays)

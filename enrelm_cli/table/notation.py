@@ -29,8 +29,9 @@ _PLAIN = str.maketrans({**dict.fromkeys(_SPACES, " "), "\u2212": "-"})
 
 
 @cache
-def _compiled(regex: str) -> re.Pattern[str]:
-    return re.compile(regex, re.ASCII)
+def _compiled(notation: Notation) -> re.Pattern[str]:
+    """Once for each notation: to put its regex together takes longer than to match a text."""
+    return re.compile(notation.regex, re.ASCII)
 
 
 # ------------------------------------------------------------------------------------------------ numbers
@@ -57,13 +58,13 @@ class NumberNotation:
 
     def looks(self, text: str) -> bool:
         """Whether a text, without space around it, is written like this: quick, for a few."""
-        return _compiled(self.regex).fullmatch(text.translate(_PLAIN)) is not None
+        return _compiled(self).fullmatch(text.translate(_PLAIN)) is not None
 
     def read(self, texts: Any) -> Any:
         """(t,) texts as float64; null where a text is not written like this."""
         texts = pc.replace_substring_regex(pc.utf8_trim_whitespace(texts), f"[{_SPACES}]", " ")
         texts = pc.replace_substring(texts, "\u2212", "-")
-        fits = pc.match_substring_regex(texts, self.regex)
+        fits = pc.match_substring_regex(texts, _compiled(self).pattern)
         plain = pc.if_else(fits, texts, pa.scalar(None, pa.string()))
         # An amount in parentheses is negative, as accountants write it.
         plain = pc.replace_substring_regex(plain, r"^\(", "-")
@@ -126,11 +127,11 @@ class DateNotation:
 
     def looks(self, text: str) -> bool:
         """Whether a text is written like this; it need not be a date of the calendar."""
-        return _compiled(self.regex).fullmatch(text) is not None
+        return _compiled(self).fullmatch(text) is not None
 
     def read(self, texts: Any) -> Any:
         """(t,) texts as timestamps; null where a text is not a date written like this."""
-        found = pc.extract_regex(pc.utf8_trim_whitespace(texts), self.regex)
+        found = pc.extract_regex(pc.utf8_trim_whitespace(texts), _compiled(self).pattern)
         parts = {found.type.field(i).name: found.field(i) for i in range(found.type.num_fields)}
         microseconds, sound = _moments(parts, len(texts))
         missing = ~(sound & found.is_valid().to_numpy(zero_copy_only=False))
