@@ -19,7 +19,9 @@ def wide(path: Path, rows: int, columns: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("variant", ["approximate", "incremental", "kernel"])
+@pytest.mark.parametrize(
+    "variant", ["approximate", *(pytest.param(name, marks=pytest.mark.slow) for name in ("incremental", "kernel"))]
+)
 def test_no_matrix_of_columns_by_columns_is_made_for_few_rows(tmp_path: Path, variant: str) -> None:
     columns = 2000
     table = wide(tmp_path / "wide.csv", 24, columns)
