@@ -158,9 +158,8 @@ def predict(
     from enrelm_cli.report import words
     from enrelm_cli.show import render
 
-    wanted = library.Wanted(
-        options.sources, options.output, options.ids, options.append, options.interval, options.strict, read
-    )
+    how = (options.ids, options.append, options.interval, options.strict)
+    wanted = library.Wanted(options.sources, options.output, *how, read, where.memory)
     facts = library.predict(model.path, wanted, engine_of(where, screen))
     if options.report is not None:
         render.write_json(facts, options.report)

@@ -14,6 +14,7 @@ from enrelm_cli.files import atomic_writer
 from enrelm_cli.fold.folds import Engine, Sums
 from enrelm_cli.inputs.encoding import Unseen
 from enrelm_cli.inputs.predicting import PredictInput, open_for_predict
+from enrelm_cli.model.features import BLOCK_BYTES
 from enrelm_cli.model.model import Model
 from enrelm_cli.report.reports import Errors, PredictReport
 from enrelm_cli.stopwatch import Stopwatch
@@ -21,6 +22,9 @@ from enrelm_cli.table.output import Layout, format_rows, write_predictions
 from enrelm_cli.table.pieces import check_files
 from enrelm_cli.table.table import Batch, ReadOptions
 from enrelm_cli.types import Array
+
+# Bytes of a block whatever --memory says: less saves nothing beside the interpreter.
+_LEAST = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Wanted:
     interval: float | None
     strict: bool
     read: ReadOptions
+    memory: int | None = None  # bytes that rows on their way may take; None: what a block takes at most
 
     def __post_init__(self) -> None:
         if self.append and self.ids:
@@ -47,10 +52,11 @@ class PredictBatch:
     model: Model
     layout: Layout
     half_width: float | None
+    limit: int  # bytes of a block of rows
 
     def __call__(self, batch: Batch) -> tuple[bytes, Sums, Unseen]:
         X, y, unseen = self.model.encoding.for_predict(batch)
-        y_hat = self.model.predict(X)
+        y_hat = self.model.predict(X, self.limit)
         columns: Array = y_hat
         if self.half_width is not None:
             ends = self.model.target_scale.within(np.stack([y_hat - self.half_width, y_hat + self.half_width]))
@@ -87,14 +93,16 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     half_width = None if wanted.interval is None else model.half_width(wanted.interval)
     if engine.elsewhere:
         check_files(wanted.sources)
+    limit = _share(wanted.memory, engine)
+    read = _within(limit, wanted.read, len(model.encoding.columns))
     opened = open_for_predict(
-        wanted.sources, wanted.read, model.encoding, wanted.ids, wanted.strict, wanted.append, with_target=True
+        wanted.sources, read, model.encoding, wanted.ids, wanted.strict, wanted.append, with_target=True
     )
     layout = _layout(wanted, opened)
     totals: list[tuple[Sums, Unseen]] = []
 
     def lines() -> Iterator[bytes]:
-        for text, sums, unseen in engine.map(opened, PredictBatch(model, layout, half_width), "predicting"):
+        for text, sums, unseen in engine.map(opened, PredictBatch(model, layout, half_width, limit), "predicting"):
             merged = (totals[0][0].merge(sums), totals[0][1].merge(unseen)) if totals else (sums, unseen)
             totals[:] = [merged]
             yield text
@@ -107,6 +115,18 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     errors = None if sums is None or not known else _errors(sums, model.target_scale.scale)
     coverage = float(sums["inside"]) / known if sums is not None and known and half_width is not None else None
     return PredictReport(rows, errors, wanted.interval, coverage, (*_renamed(layout), *unseen.notes()), timer.report())
+
+
+def _share(memory: int | None, engine: Engine) -> int:
+    """Bytes of one block: every thread has one of text, one of inputs, one of kernel values and one of output."""
+    threads = int(getattr(engine, "workers", 1))
+    return BLOCK_BYTES if memory is None else max(min(BLOCK_BYTES, memory // (4 * threads)), _LEAST)
+
+
+def _within(limit: int, read: ReadOptions, columns: int) -> ReadOptions:
+    """Batches that keep to the limit, too."""
+    rows = max(1, limit // (8 * max(columns, 1)))
+    return replace(read, block_bytes=min(read.block_bytes, limit), batch_rows=min(read.batch_rows, rows))
 
 
 def _layout(wanted: Wanted, opened: PredictInput) -> Layout:

@@ -6,6 +6,7 @@ Kept apart from what fits them, and free of scipy: this is all that a batch of p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -14,22 +15,23 @@ from numpy.typing import NDArray
 from enrelm_cli.inputs.checks import must, number, numbers
 from enrelm_cli.kernels import activation, nngp
 from enrelm_cli.kernels.activation import Activation
-from enrelm_cli.kernels.arcsine import Kernel
+from enrelm_cli.kernels.arcsine import Kernel, Prepared
 from enrelm_cli.types import Array
 
 # Rows of a block of the kernel matrix: with 1,000 landmarks it stays inside a core's cache share.
 BLOCK = 1024
-# Numbers of a block, at most: 64 MB, however many landmarks or inputs a model file holds.
-_LARGEST_BLOCK = 1 << 23
+# Bytes of a block, at most, however many landmarks or inputs a model file holds.
+BLOCK_BYTES = 1 << 26
 # Numbers of a block of hidden outputs.
 _CACHED = 1 << 15
 # Hidden layers that --depth admits.
 MAX_DEPTH = 20
 
 
-def block_rows(columns: int, most: int = BLOCK) -> int:
-    """How many rows of so many numbers each are computed at a time."""
-    return max(1, min(most, _LARGEST_BLOCK // max(columns, 1)))
+def block_rows(columns: int, most: int = BLOCK, limit: int = BLOCK_BYTES) -> int:
+    """How many rows of so many numbers each are computed at a time: a multiple of BLOCK where it is above it."""
+    rows = max(1, min(most, limit // (8 * max(columns, 1))))
+    return rows if rows < BLOCK or rows == most else rows - rows % BLOCK
 
 
 class Features(Protocol):
@@ -50,6 +52,10 @@ class SavedFeatures(Features, Protocol):
 
     @property
     def kind(self) -> str: ...
+
+    @property
+    def kernel_values(self) -> int:
+        """That a row takes at most."""
 
     def require(self) -> None:
         """Complain before any output where predicting needs something that is not installed."""
@@ -91,6 +97,10 @@ class HiddenLayer:
     def size(self) -> int:
         return len(self.W)
 
+    @property
+    def kernel_values(self) -> int:
+        return 0
+
     def require(self) -> None:
         """Nothing that is not installed with this package."""
 
@@ -116,9 +126,14 @@ class KernelFeatures:
     P: Array  # (m, k)
     offset: Array  # (k,)
 
+    @cached_property
+    def prepared(self) -> Prepared:
+        """The landmarks as the kernel wants them, once for all blocks of rows."""
+        return self.kernel.prepare(self.Z)
+
     def outputs(self, X: Array) -> Array:
         """(t, d) -> (t, k)."""
-        prepared = self.kernel.prepare(self.Z)
+        prepared = self.prepared
         result = np.empty((len(X), self.P.shape[1]))
         rows = block_rows(len(self.Z))
         for start in range(0, len(X), rows):
@@ -129,7 +144,7 @@ class KernelFeatures:
 
     def combine(self, X: Array, beta: Array) -> Array:
         """phi(X) beta without forming phi: (t,)."""
-        prepared, weights, rows = self.kernel.prepare(self.Z), self.P @ beta, block_rows(len(self.Z))
+        prepared, weights, rows = self.prepared, self.P @ beta, block_rows(len(self.Z))
         parts = [prepared.against(X[start : start + rows]) @ weights for start in range(0, len(X), rows)]
         total: Array = np.concatenate(parts) if parts else np.zeros(0)
         return total - self.offset @ beta
@@ -140,6 +155,10 @@ class KernelFeatures:
     @property
     def size(self) -> int:
         return int(self.P.shape[1])
+
+    @property
+    def kernel_values(self) -> int:
+        return len(self.Z)
 
     def require(self) -> None:
         nngp.require(self.kernel.activation, self.kernel.backend)

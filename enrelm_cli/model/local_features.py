@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from enrelm_cli.inputs.checks import integers, must, numbers
 from enrelm_cli.kernels import nngp
 from enrelm_cli.kernels.arcsine import Kernel
-from enrelm_cli.model.features import BLOCK, check_kernel, kernel_document, kernel_from
+from enrelm_cli.model.features import block_rows, check_kernel, kernel_document, kernel_from
 from enrelm_cli.model.leaves import Integers, Leaves
 from enrelm_cli.types import Array
 
@@ -50,8 +50,9 @@ class LocalFeatures:
         for b, places in self.leaves.groups(X):
             rows = slice(self.first[b], self.first[b + 1])
             own, a, c = self.kernel.prepare(self.X[rows]), self.a[rows], self.C[b]
-            for start in range(0, len(places), BLOCK):
-                block = places[start : start + BLOCK]
+            height = block_rows(len(self.Z) + len(a))
+            for start in range(0, len(places), height):
+                block = places[start : start + height]
                 values[block] = landmarks.against(X[block]) @ c + own.against(X[block]) @ a
         return values
 

@@ -16,7 +16,7 @@ from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.card import ModelCard
-from enrelm_cli.model.features import block_rows
+from enrelm_cli.model.features import BLOCK_BYTES, block_rows
 from enrelm_cli.model.network import Network
 from enrelm_cli.types import Array
 
@@ -36,11 +36,11 @@ class Model:
     card: ModelCard
     left_out: Array  # (q,) sorted |error| of training rows left out, in units of the target; empty where unknown
 
-    def predict(self, X: Array) -> Array:
-        """Raw rows to predictions: (t, columns) -> (t,)."""
+    def predict(self, X: Array, limit: int = BLOCK_BYTES) -> Array:
+        """Raw rows to predictions: (t, columns) -> (t,), with about `limit` bytes at a time."""
         # Far outside of the training rows, or with a target near the end of the numbers, a sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
-            y_hat = self.target_scale.back(self._standardised(X))
+            y_hat = self.target_scale.back(self._standardised(X, limit))
         if not np.isfinite(y_hat).all():
             count = int(np.count_nonzero(~np.isfinite(y_hat)))
             raise DataError(
@@ -49,9 +49,10 @@ class Model:
             )
         return y_hat
 
-    def _standardised(self, X: Array) -> Array:
-        """In blocks: a column of 10,000 levels makes 10,000 inputs of a raw number."""
-        rows = block_rows(self.input_map.expansion.width, most=max(len(X), 1))
+    def _standardised(self, X: Array, limit: int) -> Array:
+        """In blocks: a column of 10,000 levels makes 10,000 inputs of a raw number, a row meets every landmark."""
+        numbers = max(self.input_map.expansion.width, self.network.kernel_values)
+        rows = block_rows(numbers, most=max(len(X), 1), limit=limit)
         blocks = [X[start : start + rows] for start in range(0, len(X), rows)] or [X]
         return np.concatenate([self.network.predict(self.input_map.inputs(block)) for block in blocks])
 

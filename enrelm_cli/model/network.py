@@ -53,6 +53,11 @@ class Network:
         if isinstance(self.features, _SAVED):
             self.features.require()
 
+    @property
+    def kernel_values(self) -> int:
+        """That a row takes at most."""
+        return self.features.kernel_values if isinstance(self.features, _SAVED) else 0
+
     def check(self, d: int) -> None:
         """ValueError unless it could have been fitted to d inputs."""
         numbers("beta", self.beta, (self.size,))

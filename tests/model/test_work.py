@@ -53,13 +53,32 @@ def test_many_landmarks_on_a_large_batch_take_memory_for_a_block_of_rows(method:
     assert peak(lambda: getattr(features, method)(*arguments)) < 200e6  # the whole kernel matrix would be 490 MB
 
 
-def test_blocks_change_no_prediction(document: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    model = Model.from_document(document)
-    X = np.array([[k % 3, k % 7] for k in range(50)], dtype=float)
-    whole = model.predict(X)
-    monkeypatch.setattr("enrelm_cli.model.features._LARGEST_BLOCK", 7)
-    np.testing.assert_allclose(model.predict(X), whole, rtol=1e-13)
-    assert model.predict(X[:0]).shape == (0,)
+def with_landmarks(document: dict[str, Any], m: int) -> dict[str, Any]:
+    """The same model as a kernel on so many landmarks."""
+    d, rng = document["network"]["features"]["W"].shape[1], np.random.default_rng(0)
+    Z, P, offset = rng.standard_normal((m, d)), rng.standard_normal((m, 1)) / m, np.zeros(1)
+    features = KernelFeatures(ArcsineKernel(), Z, P, offset)
+    network = {**document["network"], "kind": "kernel", "features": features.to_document(), "beta": np.ones(1)}
+    return {**document, "network": network}
+
+
+@pytest.mark.parametrize("limit", [1, 1_000, 100_000])
+def test_blocks_change_no_prediction(document: dict[str, Any], limit: int) -> None:
+    model = Model.from_document(with_landmarks(document, 30))
+    X = np.array([[k % 3, k % 7] for k in range(2 * BLOCK + 50)], dtype=float)
+    np.testing.assert_allclose(model.predict(X, limit), model.predict(X), rtol=1e-12)
+    assert model.predict(X[:0], limit).shape == (0,)
+
+
+def test_predict_keeps_to_the_memory_that_it_is_given(document: dict[str, Any], tmp_path: Path) -> None:
+    artifact.save(with_landmarks(document, 20_000), str(tmp_path / "m.joblib"))
+    (tmp_path / "x.csv").write_text("x,colour\n" + "".join(f"{k % 9},{'abc'[k % 3]}\n" for k in range(600)))
+    words = ("predict", tmp_path / "m.joblib", tmp_path / "x.csv", "--threads", 1, "-o")
+    succeed(*words, tmp_path / "whole.csv", "-q")
+    asked = peak(lambda: succeed(*words, tmp_path / "parts.csv", "--memory", "8M", "-q"))
+    assert asked < 32e6  # a block of 64 MB without
+    whole, parts = (np.loadtxt(tmp_path / f"{name}.csv", skiprows=1) for name in ("whole", "parts"))
+    np.testing.assert_allclose(parts, whole, rtol=1e-12)
 
 
 def test_a_column_with_the_same_map_twice_is_refused(document: dict[str, Any]) -> None:
