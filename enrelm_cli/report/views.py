@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from enrelm_cli.inputs.outcomes import Outcome
 from enrelm_cli.report import words
 from enrelm_cli.report.blocks import (
     Block,
@@ -79,6 +80,7 @@ def fit_view(report: FitReport) -> list[Block]:
     )
     if len(report.candidates) > 1:
         blocks.append(candidates_grid(report))
+    blocks += [_columns(report.columns)] if report.columns else []
     blocks += _relevance(report.relevance)
     if report.model:
         blocks.append(_predict_command(report.model))
@@ -150,6 +152,12 @@ def candidates_grid(report: FitReport) -> Grid:
     )
 
 
+def _columns(columns: Sequence[Outcome]) -> Grid:
+    """What became of each."""
+    heads = (Column("column"), Column("kind"), Column("inputs", number=True), Column("details", long=True))
+    return Grid("columns", heads, tuple(Line((one.name, one.kind, str(one.inputs), one.details)) for one in columns))
+
+
 def _relevance(relevance: Sequence[tuple[str, float]]) -> list[Block]:
     if not relevance:
         return []
@@ -217,9 +225,7 @@ def info_view(report: InfoReport) -> list[Block]:
             ("notes", report.notes),
         )
     )
-    lines = tuple(Line((one.name, one.kind, str(one.inputs), one.details)) for one in report.columns)
-    heads = (Column("column"), Column("kind"), Column("inputs", number=True), Column("details", long=True))
-    blocks.append(Grid("columns", heads, lines))
+    blocks.append(_columns(report.columns))
     blocks += _relevance(report.relevance)
     blocks.append(_predict_command(report.path))
     return blocks

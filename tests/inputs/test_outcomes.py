@@ -41,3 +41,5 @@ def test_fit_and_info_say_what_became_of_each_column(tmp_path: Path) -> None:
     assert sum(one["inputs"] for one in columns.values()) == len(json.loads(fitted.stdout)["inputs"])
     shown = succeed("info", tmp_path / "m.joblib").stdout
     assert "left out: no value" in " ".join(shown.split())
+    words = ("--variant", "kernel", "--tune-steps", "1", "-v")
+    assert "left out: no value" in " ".join(succeed("fit", tmp_path / "t.csv", "-t", "y", *words).stdout.split())
