@@ -16,7 +16,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 DATA ?= ../shared/data
 TABLES ?= ../shared/tables
 
-.PHONY: demo test test-all mutate test-matrix test-dask test-onnx test-nngp bench reproduce graph sbom audit clean
+.PHONY: demo test test-all mutate test-matrix test-dask test-onnx test-nngp test-s3 bench reproduce graph sbom audit clean
 .SECONDARY:
 
 $(VENV)/.installed: pyproject.toml
@@ -78,6 +78,9 @@ test-dask: $(VENV)-dask/.installed
 
 test-onnx: $(VENV)-onnx/.installed
 	$(VENV)-onnx/bin/python -m pytest tests/commands/test_onnx.py
+
+test-s3: $(VENV)-s3/.installed
+	$(VENV)-s3/bin/python -m pytest tests/table/test_remote.py
 
 test-nngp: $(VENV)-nngp/.installed
 	$(VENV)-nngp/bin/python -m pytest tests/kernels/test_nngp.py

@@ -36,6 +36,7 @@ BASE = (
     "fields",
     "files",
     "method_settings",
+    "remote",
     "settings",
     "sizes",
     "stopwatch",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from enrelm_cli.errors import UsageError
+from enrelm_cli.remote import address_of, is_remote, upload
 
 # Errors of a disk without room.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -85,13 +86,15 @@ def _check_ending(output: Output) -> None:
 
 def expanded(spec: str) -> list[str]:
     """The files that a path or a glob names, sorted."""
-    if spec == "-" or os.path.exists(spec) or not glob.has_magic(spec):
+    if spec == "-" or os.path.exists(spec) or is_remote(spec) or not glob.has_magic(spec):
         return [spec]
     return sorted(path for path in glob.glob(spec, recursive=True) if not os.path.isdir(path))
 
 
 def _identity(path: str, stream: int) -> object:
     """The same for two names of one file, links or not; None for a device or a pipe. '-' is the stream."""
+    if is_remote(path):
+        return address_of(path).label
     number = stream if path == "-" else _descriptor(path)
     try:
         found = os.stat(path) if number is None else os.fstat(number)
@@ -113,6 +116,10 @@ def is_stdout(path: str) -> bool:
 def check_writable(path: str) -> None:
     """Refuses a name under which nothing could be written: no folder, no permission, or a folder itself."""
     if path == "-" or _descriptor(path) is not None:
+        return
+    if is_remote(path):
+        if not address_of(path).is_object:
+            raise UsageError(f"{path}: nothing can be written there", "give a path, s3:// or gs://")
         return
     try:
         target = Path(os.path.realpath(path))
@@ -142,6 +149,15 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     A reader that goes away (`| head`) ends the block without an error.
     """
     path = os.fspath(path)
+    if is_remote(path):
+        import tempfile
+
+        with tempfile.NamedTemporaryFile(prefix="enrelm-upload-") as file:
+            writer = _Writer(file, path)  # type: ignore[arg-type]
+            yield writer  # type: ignore[misc]
+            writer.flush()
+            upload(file.name, address_of(path))
+        return
     if is_stdout(path):
         # Also as /dev/stdout: a file behind it is the shell's, which may append to it.
         with _quiet_pipe(sys.stdout.buffer):

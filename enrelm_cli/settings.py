@@ -21,6 +21,7 @@ from enrelm_cli.fields import (
     check,
     choice,
     columns,
+    flag,
     options,
     real,
     size,
@@ -74,6 +75,7 @@ class ReadOptions(Settings):
         "COL=FORMAT",
         flags=("--date-format",),
     )
+    anonymous: bool = flag(False, "Read s3:// and gs:// without credentials: public buckets.", DATA)
     block_bytes: int = 16 << 20  # about this much text is parsed at once
     batch_rows: int = 16_384  # a batch has at most this many rows: so many a fold's partial meets at once
 
@@ -201,7 +203,10 @@ class DataSettings(Settings):
     """Which files, read how, and what their columns are."""
 
     sources: tuple[str, ...] = argument(
-        "data", "CSV, TSV, .csv.gz or Parquet files, quoted globs, or - for stdin.", "DATA...", repeatable=True
+        "data",
+        "CSV, TSV (also .gz, .bz2, .zst) or Parquet; paths, quoted globs, s3://, gs://, https://, or - for stdin.",
+        "DATA...",
+        repeatable=True,
     )
     roles: Roles = field(default_factory=Roles)
     read: ReadOptions = field(default_factory=ReadOptions)

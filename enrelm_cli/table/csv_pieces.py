@@ -10,19 +10,17 @@ walked one by one.
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.errors import DataError
+from enrelm_cli.table.storage.streams import Readable, read_fully
 
 Positions = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -30,12 +28,6 @@ Bytes = NDArray[np.uint8]
 _QUOTE, _LF, _CR = 34, 10, 13
 # A record longer than this is a quote that was opened and never closed.
 LONGEST_RECORD = 64 << 20
-
-
-class Readable(Protocol):
-    """What blocks are read from."""
-
-    def read(self, size: int = -1, /) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -198,90 +190,7 @@ def split_cells(record: str, delimiter: str) -> list[str]:
     return rows[0] if rows else []
 
 
-# ------------------------------------------------------------------------------------------------ decoded streams
-
-
-class Transcoded:
-    """A stream in another encoding, read as UTF-8."""
-
-    def __init__(self, raw: Readable, encoding: str, label: str) -> None:
-        self._raw = raw
-        self._decoder = codecs.getincrementaldecoder(encoding)("strict")
-        self._encoding = encoding
-        self._label = label
-        self._lines = 1
-        self._ready = b""  # a letter may take more bytes in UTF-8 than it did before
-
-    def read(self, size: int = -1, /) -> bytes:
-        if not self._ready:
-            self._ready = self._decode(size)
-        part = self._ready if size < 0 else self._ready[:size]
-        self._ready = self._ready[len(part) :]
-        return part
-
-    def _decode(self, size: int) -> bytes:
-        while True:
-            raw = self._raw.read(size)
-            try:
-                text = self._decoder.decode(raw, final=not raw)
-                decoded = text.encode("utf-8")  # half a surrogate pair is no letter
-            except UnicodeError as error:
-                raise self._problem(error) from error
-            self._lines += text.count("\n")
-            if text or not raw:
-                return decoded
-
-    def _problem(self, error: UnicodeError) -> DataError:
-        before = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
-        hint = "give the file's real encoding, for example --encoding utf-8 or --encoding latin-1"
-        if "BOM" in str(error):
-            hint = "without a byte order mark it is --encoding utf-16-le or --encoding utf-16-be, or another encoding"
-        line = self._lines + before.count(b"\n")
-        return DataError(f"{self._label}, line {line}: not {self._encoding} text", hint)
-
-
-class Unzipped:
-    """A gzip stream whose damage is a data error."""
-
-    def __init__(self, raw: Any, label: str) -> None:
-        self._file = gzip.GzipFile(fileobj=raw, mode="rb")
-        self._label = label
-
-    def read(self, size: int = -1, /) -> bytes:
-        try:
-            return self._file.read(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            problem = "the gzip file is cut short" if isinstance(error, EOFError) else "not a sound gzip file"
-            raise DataError(f"{self._label}: {problem}", "copy or compress it again") from error
-
-
-class Skipped:
-    """A stream that cannot be rewound, from its beginning: `head` is what was already read of it."""
-
-    def __init__(self, raw: Readable, head: bytes = b"") -> None:
-        self._raw = raw
-        self._head = head
-
-    def read(self, size: int = -1, /) -> bytes:
-        if not self._head:
-            return self._raw.read(size)
-        if size < 0:
-            head, self._head = self._head, b""
-            return head + self._raw.read(size)
-        part, self._head = self._head[:size], self._head[size:]
-        return part
-
-
-def read_fully(stream: Readable, size: int) -> bytes:
-    """`size` bytes unless the stream ends: a pipe hands over a few at a time."""
-    first = stream.read(size)
-    if len(first) == size or not first:
-        return first
-    parts, got = [first], len(first)
-    while got < size and (part := stream.read(size - got)):
-        parts.append(part)
-        got += len(part)
-    return b"".join(parts)
+# ------------------------------------------------------------------------------------------------ blocks
 
 
 def cut_blocks(

@@ -31,6 +31,7 @@ class ReadAs:
     nulls: tuple[str, ...] = ("",)  # missing in every column
     number_nulls: tuple[str, ...] = DEFAULT_NULLS  # missing in a column that is not one of texts
     formats: tuple[tuple[str, Format], ...] = ()  # of the columns that are not written plainly, sorted by name
+    anonymous: bool = field(default=False, compare=False, repr=False)  # no credentials for s3:// and gs://
     block_bytes: int = field(default=16 << 20, compare=False, repr=False)  # about this much text is parsed at once
     batch_rows: int = field(default=16_384, compare=False, repr=False)  # most rows of a batch
 
@@ -79,6 +80,7 @@ def read_as(said: ReadOptions, base: ReadAs | None = None) -> ReadAs:
         nulls=nulls,
         number_nulls=() if said.only_nulls else base.number_nulls,
         formats=_by_name({**dict(base.formats), **dict(_date_format(text) for text in said.date_formats)}),
+        anonymous=said.anonymous,
         block_bytes=said.block_bytes,
         batch_rows=said.batch_rows,
     )

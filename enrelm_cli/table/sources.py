@@ -13,26 +13,39 @@ import pyarrow as pa
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.files import expanded
 from enrelm_cli.fold.folds import SentOnce
-from enrelm_cli.table.contents import Content, File, Memory, OnePass, Remembering, content_of, decoded, peek, spooled
-from enrelm_cli.table.csv_pieces import (
-    Block,
-    Readable,
-    Skipped,
-    as_bytes,
-    cut_blocks,
-    line_ends,
-    lines_before,
-    quoting,
-    read_fully,
-    split_cells,
-)
+from enrelm_cli.remote import Address, address_of, is_remote, matching
+from enrelm_cli.table.csv_pieces import Block, as_bytes, cut_blocks, line_ends, lines_before, quoting, split_cells
+from enrelm_cli.table.formats import LONGEST_MARK, is_arrow, is_json, open_arrow, open_json, refuse_others
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs
+from enrelm_cli.table.storage.contents import (
+    Content,
+    File,
+    Memory,
+    Object,
+    OnePass,
+    Remembering,
+    content_of,
+    decoded,
+    peek,
+    remote_content,
+    spooled,
+)
+from enrelm_cli.table.storage.streams import (
+    Packing,
+    Readable,
+    Skipped,
+    packing_of,
+    read_fully,
+    without_packing,
+)
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BOM = b"\xef\xbb\xbf"
 _HEADER_STEP = 1 << 16
 _LONGEST_HEADER = 1 << 24
+# Text compresses by about this much.
+_SHRINKS = 5
 
 
 # ------------------------------------------------------------------------------------------------ sources
@@ -49,7 +62,7 @@ class CsvSource(SentOnce):
     decimal: str
     encoding: str
     is_utf8: bool
-    zipped: bool
+    packing: Packing | None
     header: bytes  # as it stands in the file, decoded to UTF-8, with its byte order mark, without its line end
     header_end: bytes  # the line end
     body: int  # offset of the first record in the decoded file
@@ -59,7 +72,7 @@ class CsvSource(SentOnce):
     @property
     def seekable(self) -> bool:
         """Any byte range can be read without what is before it."""
-        return self.is_utf8 and not self.zipped and not isinstance(self.content, OnePass)
+        return self.is_utf8 and self.packing is None and not isinstance(self.content, OnePass)
 
     @property
     def rereadable(self) -> bool:
@@ -73,7 +86,7 @@ class CsvSource(SentOnce):
     def blocks(self, size: int) -> Iterator[Block]:
         """All records in blocks of about `size` bytes."""
         with self.content.open() as raw:
-            stream = decoded(raw, self.label, self.zipped, self.is_utf8, self.encoding)
+            stream = decoded(raw, self.label, self.packing, self.is_utf8, self.encoding)
             if self.seekable:
                 raw.seek(self.body)
             else:
@@ -91,7 +104,7 @@ class CsvSource(SentOnce):
         return self.content.path if isinstance(self.content, File) else None
 
     def check_unchanged(self) -> None:
-        if isinstance(self.content, File):
+        if isinstance(self.content, File | Object):
             self.content.check_unchanged(self.label)
 
 
@@ -121,7 +134,7 @@ class ParquetSource(SentOnce):
         return self.content.path if isinstance(self.content, File) else None
 
     def check_unchanged(self) -> None:
-        if isinstance(self.content, File):
+        if isinstance(self.content, File | Object):
             self.content.check_unchanged(self.label)
 
 
@@ -136,6 +149,8 @@ def _parquet_file(content: Content, label: str) -> Any:
     try:
         if isinstance(content, Memory):
             return pq.ParquetFile(pa.BufferReader(content.data))
+        if isinstance(content, Object):
+            return pq.ParquetFile(content.open(), pre_buffer=True)
         assert isinstance(content, File)
         return pq.ParquetFile(content.path)
     except (pa.ArrowException, OSError) as error:
@@ -157,7 +172,7 @@ def open_sources(specs: Sequence[str | ArrowSource], options: ReadAs, once: bool
     return tuple(
         path if isinstance(path, ArrowSource) else _open_one(path, options, once)
         for spec in specs
-        for path in _expand(spec)
+        for path in _expand(spec, options)
     )
 
 
@@ -168,7 +183,7 @@ def try_sources(specs: Sequence[str | ArrowSource], options: ReadAs) -> tuple[li
     problems: list[DataError] = []
     for spec in specs:
         try:
-            paths = _expand(spec)
+            paths = _expand(spec, options)
         except DataError as problem:
             problems.append(problem)
             continue
@@ -187,32 +202,47 @@ def _check_specs(specs: Sequence[str | ArrowSource]) -> None:
         raise UsageError("stdin (-) was named twice")
 
 
-def _expand(spec: str | ArrowSource) -> Sequence[str | ArrowSource]:
+def _expand(spec: str | ArrowSource, options: ReadAs) -> Sequence[str | Address | ArrowSource]:
     if isinstance(spec, ArrowSource):
         return [spec]
-    found = expanded(spec)
+    found: Sequence[str | Address] = expanded(spec)
+    if is_remote(spec) and not os.path.exists(spec):
+        found = matching(address_of(spec, options.anonymous))
     if not found:
         raise DataError(f"no file matches {spec}", "check the folder and the pattern")
     return found
 
 
-def _open_one(path: str, options: ReadAs, once: bool) -> Source:
-    label, content, size = content_of(path, once)
-    peeked = peek(content, 4)
-    if peeked == b"PAR1" or path.lower().endswith((".parquet", ".pq")):
-        if isinstance(content, OnePass):
-            # The footer is at the end: a pipe of Parquet has to be kept.
-            content = spooled(Skipped(content.stream, b"".join(content.peeked)))
-        return _open_parquet(label, content)
-    return _open_csv(label, path, content, size, peeked[:2] == b"\x1f\x8b", options)
+def _open_one(place: str | Address, options: ReadAs, once: bool) -> Source:
+    label, content, size = remote_content(place, once) if isinstance(place, Address) else content_of(place, once)
+    name = place.path if isinstance(place, Address) else place
+    peeked = peek(content, LONGEST_MARK)
+    refuse_others(label, peeked)
+    packing = packing_of(peeked)
+    if peeked.startswith(b"PAR1") or name.lower().endswith((".parquet", ".pq")):
+        return _open_parquet(label, _kept(content))
+    if is_arrow(peeked):
+        return open_arrow(label, _kept(content), peeked)
+    if is_json(without_packing(name)):
+        return open_json(label, _kept(content), packing)
+    return _open_csv(label, name, content, size, packing, options)
+
+
+def _kept(content: Content) -> Content:
+    """The footer of a table in columns is at its end: a pipe of it has to be kept."""
+    return spooled(Skipped(content.stream, b"".join(content.peeked))) if isinstance(content, OnePass) else content
 
 
 # ------------------------------------------------------------------------------------------------ CSV header
 
 
-def _open_csv(label: str, path: str, content: Content, size: int | None, zipped: bool, options: ReadAs) -> CsvSource:
-    head, start, stop, body = _header_record(label, content, zipped, options)
+def _open_csv(
+    label: str, path: str, content: Content, size: int | None, packing: Packing | None, options: ReadAs
+) -> CsvSource | ArrowSource:
+    head, start, stop, body = _header_record(label, content, packing, options)
     text = _header_text(label, head[start:stop])
+    if is_json(path, text):
+        return open_json(label, _kept(content), packing)
     delimiter = options.delimiter or _delimiter(path, text)
     names = _names(label, split_cells(text, delimiter), lines_before(head, start) + 1)
     _check_delimiter(label, text, names, delimiter)
@@ -224,19 +254,21 @@ def _open_csv(label: str, path: str, content: Content, size: int | None, zipped:
         decimal=options.decimal,
         encoding=options.encoding,
         is_utf8=options.is_utf8,
-        zipped=zipped,
+        packing=packing,
         header=head[:stop],
         header_end=head[stop:body],
         body=body,
         line=lines_before(head, body) + 1,
-        bytes=_text_size(content, size, zipped),
+        bytes=_text_size(content, size, packing),
     )
 
 
-def _header_record(label: str, content: Content, zipped: bool, options: ReadAs) -> tuple[bytes, int, int, int]:
+def _header_record(
+    label: str, content: Content, packing: Packing | None, options: ReadAs
+) -> tuple[bytes, int, int, int]:
     """(the file's first bytes, start and stop of the first record that is not blank, start of the next record)."""
     with nullcontext(Remembering(content)) if isinstance(content, OnePass) else content.open() as raw:
-        return _first_record(label, decoded(raw, label, zipped, options.is_utf8, options.encoding), options)
+        return _first_record(label, decoded(raw, label, packing, options.is_utf8, options.encoding), options)
 
 
 def _first_record(label: str, stream: Readable, options: ReadAs) -> tuple[bytes, int, int, int]:
@@ -288,7 +320,7 @@ def shorten(text: str, width: int = 60) -> str:
 
 
 def _delimiter(path: str, header: str) -> str:
-    name = path.lower().removesuffix(".gz")
+    name = without_packing(path).lower()
     if name.endswith((".tsv", ".tab")):
         return "\t"
     return max(_DELIMITERS, key=lambda candidate: len(split_cells(header, candidate)))
@@ -330,16 +362,18 @@ def _typed(delimiter: str) -> str:
     return {"\t": "tab", " ": "space"}.get(delimiter, f"'{delimiter}'")
 
 
-def _text_size(content: Content, size: int | None, zipped: bool) -> int | None:
+def _text_size(content: Content, size: int | None, packing: Packing | None) -> int | None:
     if isinstance(content, Memory):
         size = len(content.data)
-    if size is None or not zipped:
+    if size is None or packing is None:
         return size
+    if packing.name != "gzip":
+        return _SHRINKS * size
     with content.open() as stream:
         stream.seek(-4, os.SEEK_END)
         # gzip stores the length modulo 2^32; text rarely shrinks by more than the factor assumed beyond that.
         stored = int.from_bytes(stream.read(4), "little")
-    return stored if stored >= size and size < 1 << 28 else 5 * size
+    return stored if stored >= size and size < 1 << 28 else _SHRINKS * size
 
 
 # ------------------------------------------------------------------------------------------------ Parquet footer

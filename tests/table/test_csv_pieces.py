@@ -14,17 +14,8 @@ from hypothesis import strategies as st
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.table import csv_pieces
-from enrelm_cli.table.csv_pieces import (
-    Skipped,
-    Transcoded,
-    Unzipped,
-    cells,
-    cut_blocks,
-    last_cut,
-    lines_before,
-    read_fully,
-    records,
-)
+from enrelm_cli.table.csv_pieces import cells, cut_blocks, last_cut, lines_before, records
+from enrelm_cli.table.storage.streams import PACKINGS, Skipped, Transcoded, Unpacked, read_fully
 
 awkward = st.lists(st.sampled_from(["a", '"', '""', ",", "\n", "\r\n", "\r", '"b,\n"', "ü", " "]), max_size=40).map(
     lambda parts: "".join(parts).encode()
@@ -177,4 +168,4 @@ def test_a_damaged_gzip_file_is_a_data_error(damage: str) -> None:
     else:
         packed[-6] ^= 1
     with pytest.raises(DataError, match="gzip"):
-        read_fully(Unzipped(io.BytesIO(bytes(packed)), "t.csv.gz"), 20_000)
+        read_fully(Unpacked(io.BytesIO(bytes(packed)), "t.csv.gz", PACKINGS[0]), 20_000)

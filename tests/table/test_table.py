@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from enrelm_cli.errors import DataError, Exit, UsageError, UserError
 from enrelm_cli.fold.folds import LocalEngine
 from enrelm_cli.settings import ReadOptions, Roles
-from enrelm_cli.table import contents
 from enrelm_cli.table.kinds import Kind
 from enrelm_cli.table.load import load
+from enrelm_cli.table.storage import contents
 from enrelm_cli.table.table import Table, open_table
 
 TINY = ReadOptions(block_bytes=16, batch_rows=3)

@@ -1,4 +1,4 @@
-"""Where the bytes of a table are: on disk, in memory, or in a stream that passes by only once."""
+"""Where the bytes of a table are: on disk, in an object store, in memory, or in a stream that passes by only once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from enrelm_cli.errors import DataError
-from enrelm_cli.table.csv_pieces import Readable, Skipped, Transcoded, Unzipped, read_fully
+from enrelm_cli.remote import Address, Download, Seen, open_object, seen
+from enrelm_cli.table.storage.streams import Packing, Readable, Skipped, Transcoded, Unpacked, read_fully
 
 _SPOOL_MEMORY = 256 << 20
 
@@ -34,9 +35,13 @@ class File:
     def check_unchanged(self, label: str) -> None:
         """A fit that saw other rows in its first pass than in its last is a fit to nothing."""
         if self.seen is not None and self.seen != _seen(self.path):
-            raise DataError(
-                f"{label}: the file was changed while it was read", "run the command again when nothing writes to it"
-            )
+            raise _changed(label)
+
+
+def _changed(label: str) -> DataError:
+    return DataError(
+        f"{label}: the file was changed while it was read", "run the command again when nothing writes to it"
+    )
 
 
 def _seen(path: str) -> tuple[int, int] | None:
@@ -45,6 +50,21 @@ def _seen(path: str) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return found.st_size, found.st_mtime_ns
+
+
+@dataclass(frozen=True)
+class Object:
+    """Bytes in an object store. Every machine reads them for itself."""
+
+    address: Address
+    seen: Seen | None = None  # when it was first looked at
+
+    def open(self) -> BinaryIO:
+        return open_object(self.address)
+
+    def check_unchanged(self, label: str) -> None:
+        if self.seen is not None and self.seen != seen(self.address):
+            raise _changed(label)
 
 
 @dataclass(frozen=True)
@@ -68,7 +88,15 @@ class OnePass:
         return nullcontext(Skipped(self.stream, b"".join(self.peeked)))
 
 
-Content = File | Memory | OnePass
+Content = File | Object | Memory | OnePass
+
+
+def remote_content(address: Address, once: bool) -> tuple[str, Content, int | None]:
+    if address.is_object:
+        found = seen(address)
+        return address.label, Object(address, found), found.size
+    download = Download(address)
+    return address.label, OnePass(download) if once else spooled(download), None
 
 
 def content_of(path: str, once: bool) -> tuple[str, Content, int | None]:
@@ -129,8 +157,8 @@ def peek(content: Content, size: int) -> bytes:
         return stream.read(size)
 
 
-def decoded(raw: Any, label: str, zipped: bool, is_utf8: bool, encoding: str) -> Readable:
-    stream: Readable = Unzipped(raw, label) if zipped else raw
+def decoded(raw: Any, label: str, packing: Packing | None, is_utf8: bool, encoding: str) -> Readable:
+    stream: Readable = raw if packing is None else Unpacked(raw, label, packing)
     return stream if is_utf8 else Transcoded(stream, encoding, label)
 
 
