@@ -129,7 +129,7 @@ def _goals(rows: int, judged: dict[str, tuple[Runs, float, float]], outcome: Out
 def fit_ours(X: Any, y: Any) -> Predict:
     """As `enrelm fit --variant kernel` does it: choose on validation rows, refit on all."""
     rows, method = rows_of_arrays(X, y), MethodSettings()
-    split = hash_split(rows.sample.key, rows.whole, 1234, 0.25)
+    split = hash_split(rows.sample.unit, rows.whole, 1234, 0.25)
     basis = basis_of(tune(training(rows, split), method, Start.TUNED), method)
     fitted = fit_variant(named("kernel"), basis, method)
     final = refit(basis) or afresh(basis, training(rows, TrainOnValidation(split)), method)

@@ -17,8 +17,8 @@ from benchmarks import data
 from benchmarks.measuring import Plan, alternately
 from benchmarks.outcome import Goal, Outcome, Table
 from enrelm_cli.fold.folds import LocalEngine
-from enrelm_cli.inputs.dataset import Dataset, DataSettings, encode, open_dataset
-from enrelm_cli.settings import EngineSettings, SplitSettings
+from enrelm_cli.inputs.dataset import Dataset, DataSettings, open_dataset
+from enrelm_cli.settings import EngineSettings
 from enrelm_cli.table.kinds import numbers
 from enrelm_cli.table.load import load
 from enrelm_cli.table.table import ReadOptions, Roles, open_table
@@ -47,7 +47,7 @@ def run(plan: Plan) -> Outcome:
         "pyarrow: read": lambda: csv.read_csv(path).num_rows,
         "pyarrow: read, convert": lambda: len(by_arrow(path)),
         "enrelm: read, convert": lambda: len(as_matrix(path)),
-        "enrelm: read, survey, encode, split": lambda: encode(opened(path), SplitSettings()).rows.total,
+        "enrelm: read, survey, encode": lambda: opened(path).rows.total,
     }
     runs = alternately(contenders, 3 if plan.quick else 7)
     base = runs["pyarrow: read, convert"].median

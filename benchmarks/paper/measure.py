@@ -21,7 +21,7 @@ from scipy.special import erf, erfinv
 from benchmarks.paper.datasets import BY_NAME
 from enrelm_cli.commands import synthetic
 from enrelm_cli.fold.folds import Chunk, LocalEngine, Sums
-from enrelm_cli.inputs.dataset import encode, open_dataset
+from enrelm_cli.inputs.dataset import open_dataset, split_of
 from enrelm_cli.inputs.split import Side, paper_split
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.judge import baselines
@@ -103,8 +103,8 @@ def _real(job: Job) -> Splits:
 
     def split(test: float) -> Training:
         # Seed 0 is the paper's own split; the others are further splits of the same rows.
-        encoded = encode(dataset, SplitSettings("shuffle", HELD_OUT, PAPER_SEED + job.seed), test)
-        return training(encoded.rows, encoded.split)
+        split = split_of(dataset.rows, SplitSettings("shuffle", HELD_OUT, PAPER_SEED + job.seed), test)
+        return training(dataset.rows, split)
 
     return split
 

@@ -21,15 +21,15 @@ from enrelm_cli.types import Array
 
 def data_facts(opened: Opened, data: Training | None = None) -> DataFacts:
     """`data`: the rows as the chosen variant sees them, where that is not plain."""
-    encoding = opened.encoded.encoding
+    encoding = opened.dataset.encoding
     return DataFacts(
-        name=opened.dataset.table.label,
-        rows=opened.encoded.rows.total,
+        name=opened.dataset.label,
+        rows=opened.dataset.rows.total,
         columns=len(encoding.columns),
         inputs=(data or opened.data).view.input_map.names(encoding.columns),
         target=encoding.target or "",
-        hash=opened.dataset.survey.content_hash,
-        notes=opened.encoded.notes,
+        hash=opened.dataset.content_hash,
+        notes=opened.dataset.notes,
     )
 
 

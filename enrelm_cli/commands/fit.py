@@ -69,12 +69,12 @@ def fit(
         timings={},
         model=None,
         settings=facts.settings_facts(data, split, method, where),
-        columns=outcomes(opened.encoded.encoding, final.data.view.input_map),
+        columns=outcomes(opened.dataset.encoding, final.data.view.input_map),
         notes=facts.fit_notes(final, method, winner.chosen.neurons),
     )
     view = final.data.view
     errors = order_statistics(left_out) * view.target_scale.scale
-    model = Model(opened.encoded.encoding, view.input_map, view.target_scale, network, facts.card_of(report), errors)
+    model = Model(opened.dataset.encoding, view.input_map, view.target_scale, network, facts.card_of(report), errors)
     return replace(report, timings=timer.report()), model
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.inputs.dataset import Dataset, Encoded, encode, open_dataset
-from enrelm_cli.inputs.split import Everything, Side
+from enrelm_cli.inputs.dataset import Dataset, open_dataset, split_of
+from enrelm_cli.inputs.split import Everything, Side, Split
 from enrelm_cli.inputs.training import Training, training
 from enrelm_cli.judge.baselines import LinearRows, linear_error
 from enrelm_cli.judge.fitting import FittedVariant, choose_sizes, train_variant
@@ -35,12 +35,12 @@ class Opened:
     """A table under one split."""
 
     dataset: Dataset
-    encoded: Encoded
+    split: Split
     data: Training
 
     @property
     def validation_rows(self) -> int:
-        return self.encoded.rows.total - self.data.T
+        return self.dataset.rows.total - self.data.T
 
 
 def open_rows(data: DataSettings, split: SplitSettings, where: EngineSettings, engine: Engine) -> Opened:
@@ -49,8 +49,8 @@ def open_rows(data: DataSettings, split: SplitSettings, where: EngineSettings, e
 
 
 def split_rows(dataset: Dataset, split: SplitSettings, test_size: float = 0.0) -> Opened:
-    encoded = encode(dataset, split, test_size)
-    return Opened(dataset, encoded, training(encoded.rows, encoded.split))
+    sides = split_of(dataset.rows, split, test_size)
+    return Opened(dataset, sides, training(dataset.rows, sides))
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def fit_variants(
 
 def refit_everything(basis: Basis, method: MethodSettings, opened: Opened) -> Basis:
     """Every row trains. With landmarks the features stay as they are; a small table starts afresh with all rows."""
-    return joined(basis) or afresh(basis, training(opened.encoded.rows, Everything()), method)
+    return joined(basis) or afresh(basis, training(opened.dataset.rows, Everything()), method)
 
 
 def afresh(basis: Basis, data: Training, method: MethodSettings) -> Basis:

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli.fold.hashing import combine
 from enrelm_cli.fold.resources import cores
 from enrelm_cli.types import Array, Keys
 
@@ -43,7 +44,8 @@ class Chunk:
 
     X: Array  # (t, columns) raw, or (t, d) the inputs of a kernel
     y: Array  # (t,) target, NaN where it is missing
-    key: Keys  # (t,) content hash of the row's inputs: equal inputs, equal key
+    twins: Keys  # (t,) content hash of the row's inputs: equal inputs, equal key
+    unit: Keys  # (t,) rows with one key stay on one side of a split and in one fold; the even sample goes by it
     row: int  # index of the first row in the table; below 0 where the engine cannot know it
     index: NDArray[np.int64] | None = None  # (t,) every row's index, where they are not consecutive
 
@@ -55,7 +57,11 @@ class Chunk:
         """The rows that the mask keeps."""
         if mask.all():
             return self
-        return Chunk(self.X[mask], self.y[mask], self.key[mask], self.row, self.numbers()[mask])
+        return self._part(mask, self.row, self.numbers()[mask])
+
+    def alike(self) -> Keys:
+        """(t,) equal for rows with equal inputs in one unit: where one of them is left out, so are the others."""
+        return combine([self.twins, self.unit])
 
     def numbers(self) -> NDArray[np.int64]:
         """The index in the table of every row."""
@@ -69,11 +75,25 @@ class Chunk:
         """Rows start to stop of the chunk, without a copy."""
         part = slice(start, stop)
         row, index = (self.row + start, None) if self.index is None else (self.row, self.index[part])
-        return Chunk(self.X[part], self.y[part], self.key[part], row, index)
+        return self._part(part, row, index)
 
     def take(self, places: NDArray[np.int64]) -> Chunk:
         """The rows at these places of the chunk."""
-        return Chunk(self.X[places], self.y[places], self.key[places], self.row, self.numbers()[places])
+        return self._part(places, self.row, self.numbers()[places])
+
+    def _part(self, part: Any, row: int, index: NDArray[np.int64] | None) -> Chunk:
+        twins = self.twins[part]
+        # Where rows with equal inputs are the units, one array holds both.
+        unit = twins if self.unit is self.twins else self.unit[part]
+        return Chunk(self.X[part], self.y[part], twins, unit, row, index)
+
+
+def joined(chunks: Sequence[Chunk], row: int) -> Chunk:
+    """One chunk of these rows, numbered from `row` on without gaps."""
+    X, y, twins = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y", "twins"))
+    shared = all(chunk.unit is chunk.twins for chunk in chunks)
+    unit = twins if shared else np.concatenate([chunk.unit for chunk in chunks])
+    return Chunk(X, y, twins, unit, row)
 
 
 class Mergeable(Protocol):

@@ -1,30 +1,34 @@
-"""From files to rows that a method can fold over: table, survey, split, encoding.
+"""From files to rows that a method can fold over: table, survey, encoding, split.
 
 In memory where the table fits, from the files again in each pass where it does not (`--memory`): the same rows either
-way.
+way. Each cell is hashed once in memory, and once per pass from disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
 from enrelm_cli.errors import UsageError
-from enrelm_cli.fold.folds import Chunk, Engine
-from enrelm_cli.fold.hashing import combine, hash_numbers
+from enrelm_cli.fold.folds import Chunk, Engine, joined
+from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers
 from enrelm_cli.fold.resources import available_memory
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.screening import build_encoding
-from enrelm_cli.inputs.split import Split, hash_split, mostly_repeats, paper_split, row_keys_of
-from enrelm_cli.inputs.survey import Survey, survey
-from enrelm_cli.inputs.training import Rows, cut, even_sample, piece_rows
+from enrelm_cli.inputs.split import Split, hash_split, mostly_repeats, paper_split, single_rows, whole_rows
+from enrelm_cli.inputs.survey.cells import InputColumn
+from enrelm_cli.inputs.survey.contents import ContentSums, SampledSurvey, content_sums, sampled_survey
+from enrelm_cli.inputs.survey.facts import Survey, input_columns, survey
+from enrelm_cli.inputs.training import Rows, SampledRows, cut, even_sample, piece_rows, sampled
 from enrelm_cli.settings import DataSettings, EngineSettings, SplitSettings
 from enrelm_cli.sizes import human_bytes
 from enrelm_cli.table.load import load
 from enrelm_cli.table.pieces import check_files
-from enrelm_cli.table.table import Piece, Table, open_table, require_target
+from enrelm_cli.table.table import Batch, Piece, Table, open_table, require_target
+from enrelm_cli.types import Keys
 
 # Parsed columns and encoded rows of a CSV file take about this many times its size.
 _EXPANSION = 4
@@ -32,19 +36,17 @@ _EXPANSION = 4
 
 @dataclass(frozen=True)
 class Dataset:
-    """A surveyed table."""
+    """A table's rows, as numbers, before any split."""
 
-    table: Table
-    survey: Survey
-    settings: DataSettings
-    engine: Engine
-    in_memory: bool
+    label: str  # of the table, for messages
+    encoding: Encoding
+    rows: Rows
+    content_hash: str  # of names and content, whatever the order of rows, columns and files
     notes: tuple[str, ...]
-    spare: int  # bytes of the memory allowed that the rows leave
 
 
 def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) -> Dataset:
-    """Read and survey: one pass over the files, two where the table is larger than the memory allowed."""
+    """Read, survey and encode: one pass over the files, two where the table is larger than the memory allowed."""
     if settings.roles.target is None:
         require_target(settings.tables, settings.read)
     if engine.elsewhere:
@@ -52,11 +54,11 @@ def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) 
     table = open_table(settings.tables, settings.read, settings.roles)
     in_memory, notes = placed(table, where)
     table = load(table, settings.roles, engine, in_memory)
-    notes += table.notes
-    known = survey(table, settings.roles, engine)
+    spare = _spare(table, where)
+    opened = _in_memory(table, settings, engine, spare) if in_memory else _on_disk(table, settings, engine)
     for source in table.sources:
         source.check_unchanged()
-    return Dataset(table, known, settings, engine, in_memory, notes, _spare(table, where) if in_memory else 0)
+    return replace(opened, notes=(*notes, *table.notes, *opened.encoding.notes))
 
 
 def _spare(table: Table, where: EngineSettings) -> int:
@@ -78,65 +80,92 @@ def placed(table: Table, where: EngineSettings) -> tuple[bool, tuple[str, ...]]:
     return False, (note,)
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """A dataset's raw rows under one split."""
-
-    rows: Rows
-    split: Split
-    encoding: Encoding
-    notes: tuple[str, ...]
-
-
-def encode(dataset: Dataset, split: SplitSettings, test_size: float = 0.0) -> Encoded:
-    """Rows with a side each."""
-    if split.kind == "shuffle" and not dataset.in_memory:
+def split_of(rows: Rows, split: SplitSettings, test_size: float = 0.0) -> Split:
+    """A side for each row."""
+    if split.kind != "shuffle":
+        return hash_split(rows.sample.unit, rows.whole, split.seed, split.validation_size, test_size)
+    if not rows.in_memory:
         raise UsageError(
             "--split shuffle permutes the rows, so the table must fit in memory on one machine",
             "use --split hash (the default), or allow more with --memory",
         )
-    encoding = build_encoding(dataset.survey, dataset.settings.roles, dataset.settings.missing)
-    rows = _rows(dataset, encoding)
-    sides: Split
-    if split.kind == "shuffle":
-        sides = paper_split(rows.total, split.seed, split.validation_size, test_size)
-    else:
-        sides = hash_split(rows.sample.key, rows.whole, split.seed, split.validation_size, test_size)
-    return Encoded(rows, sides, encoding, (*dataset.notes, *encoding.notes))
+    return paper_split(rows.total, split.seed, split.validation_size, test_size)
 
 
-def _rows(dataset: Dataset, encoding: Encoding) -> Rows:
-    columns, target, filled = encoding.columns, encoding.target, encoding.missing == "fill"
-    lowest, spare = dataset.survey.target.lowest, dataset.spare
-    if dataset.in_memory:
-        chunks = list(dataset.engine.map(dataset.table.pieces, encoding.chunk, "encoding", dataset.table.rows))
-        table = _joined(chunks)
-        sample = even_sample(table)
-        if mostly_repeats(sample.key, table.rows):
-            table = replace(table, key=row_keys_of(table.key, table.y))
-            sample = even_sample(table)
-        pieces, whole = cut(table, piece_rows(table.rows)), sample.rows == table.rows
-        return Rows(pieces, sample, whole, table.rows, columns, target, dataset.engine, True, filled, lowest, spare)
-    known = _surveyed_again(dataset, encoding) if encoding.left_out else dataset.survey
-    sample = encoding.chunk(known.sample)
-    total = known.rows - (known.incomplete if encoding.missing == "drop" else 0)
-    by_target = mostly_repeats(sample.key, total)
-    on_disk = [EncodedPiece(piece, encoding, by_target) for piece in dataset.table.pieces]
-    sample = even_sample(with_target(sample)) if by_target else sample
-    whole = known.sample_is_whole
-    return Rows(on_disk, sample, whole, total, columns, target, dataset.engine, False, filled, lowest, spare)
+# --- in memory -------------------------------------------------------------------------------------------------------
 
 
-def _surveyed_again(dataset: Dataset, encoding: Encoding) -> Survey:
-    """Without the columns that are left out: rows that differ in nothing else are twins."""
-    roles = replace(dataset.settings.roles, inputs=tuple(column.name for column in encoding.columns))
-    return survey(dataset.table, roles, dataset.engine)
+@dataclass(frozen=True)
+class _EncodedBatch:
+    """A batch's rows to fit, and what its cells' hashes add to the hash of the content."""
+
+    chunk: Chunk
+    target: Keys  # (t,) hashes of the targets
+    sums: ContentSums
 
 
-def _joined(chunks: Sequence[Chunk]) -> Chunk:
-    """One chunk, its rows numbered without gaps."""
-    X, y, key = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y", "key"))
-    return Chunk(X, y, key, 0)
+@dataclass(frozen=True)
+class _EncodeBatch:
+    """From a batch of cells to rows: one hash of each cell serves the rows' keys and the hash of the content."""
+
+    encoding: Encoding
+    columns: tuple[InputColumn, ...]  # also those that are left out
+
+    def __call__(self, batch: Batch) -> _EncodedBatch:
+        rows = self.encoding.hashed(batch)
+        hashes = {column.name: key for column, key in zip(self.encoding.columns, rows.hashes, strict=True)}
+        twins, target, present = combine(rows.hashes, batch.rows), hash_numbers(rows.y), ~np.isnan(rows.y)
+        whole = combine([self._hashes(column, hashes, batch) for column in self.columns]) if self._left_out else twins
+        used = self.encoding.used(rows.X, rows.y)
+        chunk = Chunk(rows.X, rows.y, twins, twins, batch.row).where(used)
+        return _EncodedBatch(chunk, target[used], content_sums(whole[present], target[present]))
+
+    @property
+    def _left_out(self) -> bool:
+        return len(self.columns) > len(self.encoding.columns)
+
+    def _hashes(self, column: InputColumn, hashes: dict[str, Keys], batch: Batch) -> Keys:
+        found = hashes.get(column.name)
+        return column.cells(batch.columns.column(column.name)).hashes() if found is None else found
+
+
+def _in_memory(table: Table, settings: DataSettings, engine: Engine, spare: int) -> Dataset:
+    """What the columns are is decided before a cell is hashed: rows are hashed without columns that are left out."""
+    found = survey(table, settings.roles, engine)
+    encoding = build_encoding(found, settings.roles, settings.missing)
+    columns = input_columns(table, settings.roles)
+    parts = list(engine.map(table.pieces, _EncodeBatch(encoding, columns), "encoding", table.rows))
+    chunk, target = joined([part.chunk for part in parts], 0), np.concatenate([part.target for part in parts])
+    places = first_rows(chunk.twins, target, SAMPLE_ROWS)
+    if mostly_repeats(chunk.twins[places], chunk.rows):
+        chunk = replace(chunk, unit=single_rows(chunk.twins, target))
+        places = first_rows(chunk.unit, target, SAMPLE_ROWS)
+    counted = SampledRows(chunk.rows, chunk.take(places))
+    rows = _rows(cut(chunk, piece_rows(chunk.rows)), counted, found, encoding, engine)
+    sums = reduce(ContentSums.merge, [part.sums for part in parts])
+    rows = replace(rows, in_memory=True, spare=spare)
+    return Dataset(table.label, encoding, rows, sums.digest(columns, encoding.target), ())
+
+
+def _rows(
+    pieces: Sequence[Iterable[Chunk]], counted: SampledRows, found: Survey, encoding: Encoding, engine: Engine
+) -> Rows:
+    return Rows(
+        pieces=pieces,
+        sample=counted.sample,
+        whole=counted.sample.rows == counted.rows,
+        total=counted.rows,
+        columns=encoding.columns,
+        target=encoding.target,
+        engine=engine,
+        in_memory=False,
+        spare=0,
+        filled=encoding.missing == "fill",
+        lowest_target=found.target.lowest,
+    )
+
+
+# --- from disk -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -145,14 +174,42 @@ class EncodedPiece:
 
     piece: Piece
     encoding: Encoding
-    by_target: bool  # a row's key counts its target: see `split.mostly_repeats`
+    single: bool = False  # rows are units of their own: see `split.mostly_repeats`
 
     def __iter__(self) -> Iterator[Chunk]:
         for batch in self.piece:
             chunk = self.encoding.chunk(batch)
-            yield with_target(chunk) if self.by_target else chunk
+            yield _as_units(chunk) if self.single else chunk
 
 
-def with_target(chunk: Chunk) -> Chunk:
-    """Keys of inputs and target: a stream cannot count the copies of a row."""
-    return replace(chunk, key=combine([chunk.key, hash_numbers(chunk.y)]))
+def _as_units(chunk: Chunk) -> Chunk:
+    return replace(chunk, unit=whole_rows(chunk.twins, hash_numbers(chunk.y)))
+
+
+def _on_disk(table: Table, settings: DataSettings, engine: Engine) -> Dataset:
+    found = sampled_survey(table, settings.roles, engine)
+    encoding = build_encoding(found, settings.roles, settings.missing)
+    pieces = [EncodedPiece(piece, encoding) for piece in table.pieces]
+    counted = _sample(found, encoding) or _sample_again(pieces, table, engine)
+    if mostly_repeats(counted.sample.twins, counted.rows):
+        pieces = [replace(piece, single=True) for piece in pieces]
+        whole = counted.sample.rows == counted.rows
+        sample = even_sample(_as_units(counted.sample))
+        counted = replace(counted, sample=sample) if whole else _sample_again(pieces, table, engine)
+    rows = _rows(pieces, counted, found, encoding, engine)
+    return Dataset(table.label, encoding, rows, found.content_hash, ())
+
+
+def _sample(found: SampledSurvey, encoding: Encoding) -> SampledRows | None:
+    """The survey's own sample. None where it is another's: of other columns, or short of the rows that are dropped."""
+    dropped = found.incomplete if encoding.missing == "drop" else 0
+    if encoding.left_out or (dropped and not found.sample_is_whole):
+        return None
+    X, y = encoding.numbers(found.sample)
+    sample = Chunk(X, y, found.sample_keys, found.sample_keys, found.sample.row).where(encoding.used(X, y))
+    return SampledRows(found.rows - dropped, sample)
+
+
+def _sample_again(pieces: list[EncodedPiece], table: Table, engine: Engine) -> SampledRows:
+    """One pass: rows that differ only in columns that are left out are twins."""
+    return engine.fold(pieces, sampled, "sample of the rows", table.rows)

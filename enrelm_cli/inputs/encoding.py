@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.fold.folds import Chunk, SentOnce
-from enrelm_cli.fold.hashing import hash_numbers
+from enrelm_cli.fold.hashing import combine
 from enrelm_cli.inputs.checks import must, number, truth
-from enrelm_cli.inputs.survey import coded, hash_codes, row_keys
+from enrelm_cli.inputs.survey.cells import Cells, LevelCells, NumberCells, coded
 from enrelm_cli.table.cells import number_text
 from enrelm_cli.table.options import ReadAs
 from enrelm_cli.table.table import Batch, Kind, numbers
@@ -55,6 +55,18 @@ class Column:
     @cached_property
     def places(self) -> Mapping[str, int]:
         return {level: place for place, level in enumerate(self.levels or ())}
+
+    def cells(self, array: Any) -> Cells:
+        """The cells of a part of the column."""
+        return NumberCells(numbers(array)) if self.levels is None else LevelCells(*coded(array, self.kind))
+
+    def raw(self, cells: Cells) -> Array:
+        """(t,) their numbers in a raw row."""
+        if isinstance(cells, NumberCells):
+            return cells.values
+        # The last entry is where code -1, a missing cell, looks itself up.
+        levels = (*cells.levels, None)
+        return np.array([np.nan if level is None else self.places.get(level, UNSEEN) for level in levels])[cells.codes]
 
     def check(self) -> None:
         if self.levels is None:
@@ -167,6 +179,15 @@ def cells_missing(count: int) -> str:
 
 
 @dataclass(frozen=True)
+class HashedRows:
+    """Raw rows, and the hashes of their cells."""
+
+    X: Array  # (t, columns)
+    y: Array  # (t,) NaN where missing
+    hashes: Sequence[Keys]  # (t,) of each column
+
+
+@dataclass(frozen=True)
 class Encoding(SentOnce):
     """From a batch of cells to raw rows: fixed at fit."""
 
@@ -178,31 +199,47 @@ class Encoding(SentOnce):
     left_out: tuple[LeftOut, ...] = ()
 
     def chunk(self, batch: Batch) -> Chunk:
-        """Rows to fit: those without a target are left out, and with `missing="drop"` those with any missing input."""
-        hashes: list[Keys] = []
-        X, y, _ = self._encoded(batch, hashes)
+        """Rows to fit, each its own unit with its twins."""
+        rows = self.hashed(batch)
+        twins = combine(rows.hashes, batch.rows)
+        return Chunk(rows.X, rows.y, twins, twins, batch.row).where(self.used(rows.X, rows.y))
+
+    def hashed(self, batch: Batch) -> HashedRows:
+        """Every row of a batch; each cell is read and hashed once."""
+        cells = self._cells(batch)
+        return HashedRows(self._raw(cells, batch.rows), self._target(batch), [one.hashes() for one in cells])
+
+    def used(self, X: Array, y: Array) -> NDArray[np.bool_]:
+        """(t,) rows to fit: those with a target, and with `missing="drop"` only if no input is missing."""
         kept = ~np.isnan(y)
-        if self.missing == "drop":
-            kept &= ~np.isnan(X).any(axis=1)
-        return Chunk(X, y, row_keys(hashes, len(y)), batch.row).where(kept)
+        return kept & ~np.isnan(X).any(axis=1) if self.missing == "drop" else kept
+
+    def numbers(self, batch: Batch) -> tuple[Array, Array]:
+        """(X, y) of every row."""
+        return self._raw(self._cells(batch), batch.rows), self._target(batch)
 
     def for_predict(self, batch: Batch) -> tuple[Array, Array, Unseen]:
-        """(X, y, what was out of the ordinary) of rows to predict: all of them, and no keys, which only a fit needs."""
-        return self._encoded(batch, None)
-
-    def _encoded(self, batch: Batch, hashes: list[Keys] | None) -> tuple[Array, Array, Unseen]:
-        """(X, y, what was odd); the hashes of each column's cells go to `hashes`."""
-        rows = batch.rows
-        # A column at a time is how rows are filled, and how maps read them.
-        X = np.empty((rows, len(self.columns)), order="F")
-        unseen = Unseen()
-        for k, column in enumerate(self.columns):
-            encode = _encode_number if column.levels is None else _encode_levels
-            odd = encode(batch.columns.column(column.name), column, X[:, k], hashes)
+        """(X, y, what was out of the ordinary) of every row."""
+        cells = self._cells(batch)
+        X, unseen = self._raw(cells, batch.rows), Unseen()
+        for k, (column, one) in enumerate(zip(self.columns, cells, strict=True)):
+            odd = _odd(column, one, X[:, k])
             unseen = unseen.merge(odd) if odd is not None else unseen
+        return X, self._target(batch), unseen
+
+    def _cells(self, batch: Batch) -> list[Cells]:
+        return [column.cells(batch.columns.column(column.name)) for column in self.columns]
+
+    def _raw(self, cells: Sequence[Cells], rows: int) -> Array:
+        # A column at a time is how rows are filled, and how maps read them.
+        X = np.empty((rows, len(cells)), order="F")
+        for k, (column, one) in enumerate(zip(self.columns, cells, strict=True)):
+            X[:, k] = column.raw(one)
+        return X
+
+    def _target(self, batch: Batch) -> Array:
         has_target = self.target in batch.columns.schema.names
-        y = numbers(batch.columns.column(self.target)) if has_target else np.full(rows, np.nan)
-        return X, y, unseen
+        return numbers(batch.columns.column(self.target)) if has_target else np.full(batch.rows, np.nan)
 
     def to_document(self) -> dict[str, Any]:
         """Plain values only, for the model file."""
@@ -247,13 +284,12 @@ def missing_way(missing: str) -> Missing:
     raise ValueError(f"missing cells can be filled, dropped or an error, not {missing!r}")
 
 
-def _encode_number(array: Any, column: Column, out: Array, hashes: list[Keys] | None) -> Unseen | None:
-    """Fill `out` (t,) in place; what was odd."""
-    values = numbers(array)
-    out[:] = values
-    if hashes is not None:
-        hashes.append(hash_numbers(values))
-        return None
+def _odd(column: Column, cells: Cells, raw: Array) -> Unseen | None:
+    """What is out of the ordinary in cells to predict, whose raw numbers are given."""
+    return _odd_levels(column.name, cells, raw) if isinstance(cells, LevelCells) else _odd_numbers(column, raw)
+
+
+def _odd_numbers(column: Column, values: Array) -> Unseen | None:
     missing = int(np.count_nonzero(np.isnan(values)))
     far = _far(values, column)
     if not missing and far is None:
@@ -270,22 +306,13 @@ def _far(values: Array, column: Column) -> Far | None:
     return Far(column, len(beyond), float(max(beyond.min(), beyond.max(), key=lambda value: abs(value - middle))))
 
 
-def _encode_levels(array: Any, column: Column, out: Array, hashes: list[Keys] | None) -> Unseen | None:
-    """The same for levels."""
-    codes, levels = coded(array, column.kind)
-    # The last entry is where code -1, a missing cell, looks itself up.
-    places = np.array([np.nan if level is None else column.places.get(level, UNSEEN) for level in (*levels, None)])
-    out[:] = places[codes]
-    if hashes is not None:
-        hashes.append(hash_codes(codes, levels))
-    odd = ~(out >= 0.0)
-    return _odd_levels(column.name, codes[odd], levels) if odd.any() else None
-
-
-def _odd_levels(name: str, codes: NDArray[np.int64], levels: Sequence[str | None]) -> Unseen:
-    missing = int(np.count_nonzero(codes < 0))
-    unseen = codes[codes >= 0]
-    found = sorted({str(levels[i]) for i in np.unique(unseen).tolist()})
+def _odd_levels(name: str, cells: LevelCells, places: Array) -> Unseen | None:
+    odd = cells.codes[~(places >= 0.0)]
+    if not len(odd):
+        return None
+    missing = int(np.count_nonzero(odd < 0))
+    unseen = odd[odd >= 0]
+    found = sorted({str(cells.levels[i]) for i in np.unique(unseen).tolist()})
     return Unseen(
         {name: len(unseen)} if len(unseen) else {},
         {name: tuple(found[:3])} if found else {},

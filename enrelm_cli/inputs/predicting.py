@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.inputs.encoding import Column, Encoding
-from enrelm_cli.inputs.survey import coded, level_of
+from enrelm_cli.inputs.survey.cells import coded, level_of
 from enrelm_cli.table import cells
 from enrelm_cli.table.csv_pieces import Block
 from enrelm_cli.table.options import ReadAs, read_as

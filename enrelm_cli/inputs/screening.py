@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.inputs.encoding import Column, Encoding, LeftOut, Missing, cells_missing, missing_way, moment_text
-from enrelm_cli.inputs.survey import MOST_LEVELS, ColumnFacts, InputColumn, Survey
+from enrelm_cli.inputs.survey.cells import MOST_LEVELS, ColumnFacts, InputColumn
+from enrelm_cli.inputs.survey.facts import Survey
 from enrelm_cli.table import cells
 from enrelm_cli.table.table import Roles, find_cells, listed
 

@@ -1,9 +1,10 @@
 """Which rows train, which choose (validation) and which only judge (test).
 
-`hash`: a row's side follows from a seeded hash of its inputs. It does not depend on the order of the rows or on how a
-file is cut, rows with equal inputs fall on one side (no leak through twins), and a stream or a cluster needs no
-permutation. Where nearly every row repeats the inputs of another, its key also counts its target and its copies: rows
-are then split one by one, because no level may be held out that every other row has to know.
+`hash`: a row's side follows from a seeded hash of its unit, which is its inputs. It does not depend on the order of
+the rows or on how a file is cut, rows with equal inputs fall on one side (no leak through twins), and a stream or a
+cluster needs no permutation. Where nearly every row repeats the inputs of another, a row is its own unit: no level may
+be held out that every other row has to know. A stream cannot number the copies of a row that are equal in inputs and
+target: there, they are one unit. Without such copies it is split as in memory.
 
 `shuffle`: the paper's permutation, numpy.random.RandomState(seed).permutation(T), whose first ceil(T/4) rows are held
 out.
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Chunk, Sums
 from enrelm_cli.fold.hashing import combine, hash_numbers, rehash
-from enrelm_cli.types import Array, Keys
+from enrelm_cli.types import Keys
 
 _SPAN = 2**64
 # Different salts make the choice of test rows and of validation rows independent of each other.
@@ -64,7 +65,7 @@ class HashSplit:
     test_below: int = 0  # of 2^64
 
     def sides(self, chunk: Chunk) -> Sides:
-        return self.sides_of(chunk.key)
+        return self.sides_of(chunk.unit)
 
     def sides_of(self, key: Keys) -> Sides:
         sides = np.where(_below(rehash(key, self.seed), self.validation_below), Side.VALIDATION, Side.TRAIN)
@@ -145,12 +146,12 @@ def mostly_repeats(key: Keys, rows: int) -> bool:
     return len(counts) < len(key) and len(counts) <= _NEW * rows
 
 
-def row_keys_of(key: Keys, y: Array) -> Keys:
-    """A key for each row: of its inputs, its target, and how many rows like it come before it.
+def single_rows(twins: Keys, target: Keys) -> Keys:
+    """A unit for each row: the hash of its inputs, of its target, and of how many rows like it come before it.
 
     Rows that are alike in everything may change places: which of them has which key makes no difference.
     """
-    whole = combine([key, hash_numbers(y)])
+    whole = combine([twins, target])
     order = np.argsort(whole, kind="stable")
     ascending = whole[order]
     begins = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
@@ -158,6 +159,11 @@ def row_keys_of(key: Keys, y: Array) -> Keys:
     numbered = np.empty(len(whole))
     numbered[order] = copy
     return combine([whole, hash_numbers(numbered)])
+
+
+def whole_rows(twins: Keys, target: Keys) -> Keys:
+    """The same where rows are not counted: every copy of a row is in the unit of the first."""
+    return combine([combine([twins, target]), hash_numbers(np.zeros(len(twins)))])
 
 
 def _below(hashed: Keys, bound: int) -> NDArray[np.bool_]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.fold.hashing import combine
 from enrelm_cli.inputs.maps.column_map import EVERY_ROW, Folds, folds_of
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.split import Side, Split
@@ -15,7 +16,10 @@ from enrelm_cli.inputs.target_scale import TargetScale
 
 @dataclass(frozen=True)
 class View:
-    """Standardised rows. Training rows see what was learnt from the target only from folds that they are not in."""
+    """Standardised rows. Training rows see what was learnt from the target only from folds that they are not in.
+
+    Twins are rows with equal inputs X: where a map goes by folds, those of one fold.
+    """
 
     split: Split
     input_map: InputMap
@@ -25,11 +29,14 @@ class View:
     def __call__(self, chunk: Chunk, side: Side) -> Chunk:
         chunk = chunk.where(self.split.sides(chunk) == side)
         fold = self._fold(chunk) if side is Side.TRAIN else None
-        return replace(chunk, X=self.input_map.inputs(chunk.X, fold), y=self.target_scale.forward(chunk.y))
+        X, y = self.input_map.inputs(chunk.X, fold), self.target_scale.forward(chunk.y)
+        if fold is None or not self.input_map.by_fold:
+            return replace(chunk, X=X, y=y)
+        return replace(chunk, X=X, y=y, twins=combine([chunk.twins, fold.view(np.uint64)]))
 
     def _fold(self, chunk: Chunk) -> Folds:
         """Of training rows: the fold of those that gave the map, EVERY_ROW for those that came later."""
-        fold = folds_of(chunk.key)
+        fold = folds_of(chunk.unit)
         return fold if self.fitted is None else np.where(self.fitted.sides(chunk) == Side.TRAIN, fold, EVERY_ROW)
 
     def trained_on(self, split: Split) -> View:

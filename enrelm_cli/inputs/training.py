@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enrelm_cli.fold.folds import Chunk, Engine, LocalEngine, S
+from enrelm_cli.fold.folds import Chunk, Engine, LocalEngine, S, joined
 from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
@@ -44,14 +44,30 @@ class Rows:
 
 
 def even_sample(chunk: Chunk) -> Chunk:
-    """The rows with the smallest hash of their inputs, sorted by it; equal inputs by the hash of their targets."""
-    return chunk.take(first_rows(chunk.key, hash_numbers(chunk.y), SAMPLE_ROWS))
+    """The rows with the smallest hash of their unit, sorted by it; those of one unit by the hash of their targets."""
+    return chunk.take(first_rows(chunk.unit, hash_numbers(chunk.y), SAMPLE_ROWS))
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """How many rows there are, and an even sample of them; mergeable."""
+
+    rows: int
+    sample: Chunk
+
+    def merge(self, other: SampledRows) -> SampledRows:
+        return SampledRows(self.rows + other.rows, even_sample(joined([self.sample, other.sample], -1)))
+
+
+def sampled(chunk: Chunk) -> SampledRows:
+    """Partial: an even sample of a chunk."""
+    return SampledRows(chunk.rows, even_sample(chunk))
 
 
 def rows_of_arrays(X: Array, y: Array, engine: Engine | None = None, names: tuple[str, ...] | None = None) -> Rows:
     """Rows of arrays in memory: the library's way in where there is no file."""
-    key = combine([hash_numbers(np.ascontiguousarray(column)) for column in X.T])
-    chunk = Chunk(np.ascontiguousarray(X, dtype=float), np.asarray(y, dtype=float), key, 0)
+    twins = combine([hash_numbers(np.ascontiguousarray(column)) for column in X.T])
+    chunk = Chunk(np.ascontiguousarray(X, dtype=float), np.asarray(y, dtype=float), twins, twins, 0)
     names = names or tuple(f"x{k + 1}" for k in range(X.shape[1]))
     columns = tuple(_column_of(name, values) for name, values in zip(names, chunk.X.T, strict=True))
     sample = even_sample(chunk)

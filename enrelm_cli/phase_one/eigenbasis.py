@@ -57,7 +57,7 @@ class EigenBasis:
         if self.exact is None:
             return self.features.outputs(chunk.X)
         key, U = self.exact
-        return U[np.searchsorted(key, chunk.key)]
+        return U[np.searchsorted(key, chunk.twins)]
 
     def take(self, order: NDArray[np.int64]) -> EigenBasis:
         exact = None if self.exact is None else (self.exact[0], np.ascontiguousarray(self.exact[1][:, order]))
@@ -75,7 +75,7 @@ class CountRows:
 
     def __call__(self, chunk: Chunk) -> Sums:
         chunk = self.view(chunk, Side.TRAIN)
-        place = np.searchsorted(self.key, chunk.key)
+        place = np.searchsorted(self.key, chunk.twins)
         m = len(self.key)
         return Sums(
             {"count": np.bincount(place, minlength=m).astype(float), "y": np.bincount(place, chunk.y, minlength=m)}

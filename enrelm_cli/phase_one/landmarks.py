@@ -44,13 +44,13 @@ def choose(sample: Chunk, training_rows: int, wanted: int | None, many: int = LA
 
     wanted None is `auto`: every row while the full eigenproblem is cheap, then `many`.
     """
-    _, first = np.unique(sample.key, return_index=True)
+    _, first = np.unique(sample.twins, return_index=True)
     first.sort()
     whole = training_rows == sample.rows
     if wanted is None:
         wanted = len(first) if whole and len(first) <= FULL else min(many, len(first))
     take = first[:wanted]
-    return Landmarks(sample.X[take], sample.key[take], complete=whole and len(take) == len(first))
+    return Landmarks(sample.X[take], sample.twins[take], complete=whole and len(take) == len(first))
 
 
 def check_all(rows: int, in_sample: bool) -> int:

@@ -139,7 +139,7 @@ def _explored(one: Candidate, settings: KernelSettings, advance: Callable[[int],
 
 def distinct_inputs(sample: Chunk) -> tuple[Array, Array]:
     """Every input once, with the mean target of its rows: held out from tuning, a row must not be told by its twin."""
-    _, first, place = np.unique(sample.key, return_index=True, return_inverse=True)
+    _, first, place = np.unique(sample.alike(), return_index=True, return_inverse=True)
     mean = np.bincount(place, sample.y) / np.bincount(place)
     first_seen = np.argsort(first)
     return sample.X[first[first_seen]], mean[first_seen]

@@ -79,7 +79,7 @@ def chosen(rows: Chunk, below: int) -> Chunk:
 
 
 def _inside(rows: Chunk, below: int) -> NDArray[np.bool_]:
-    return np.ones(rows.rows, bool) if below >= _SPAN else rows.key < np.uint64(below)
+    return np.ones(rows.rows, bool) if below >= _SPAN else rows.unit < np.uint64(below)
 
 
 @dataclass(frozen=True)
@@ -122,15 +122,15 @@ def _in_memory(chunks: Iterable[LeafChunks], count: int, complete: bool) -> Leaf
 
 @dataclass(frozen=True)
 class LeafFile:
-    """A leaf's rows, read when they are needed: [X, y, the bits of the key] a row."""
+    """A leaf's rows, read when they are needed: [X, y, the bits of the twins' key] a row."""
 
     path: Path
     columns: int
 
     def __iter__(self) -> Iterator[LeafRows]:
         table = np.fromfile(self.path).reshape(-1, self.columns) if self.path.exists() else np.empty((0, self.columns))
-        key: Keys = np.ascontiguousarray(table[:, -1]).view(np.uint64)
-        yield leaf_rows([Chunk(np.ascontiguousarray(table[:, :-2]), table[:, -2].copy(), key, 0)])
+        twins: Keys = np.ascontiguousarray(table[:, -1]).view(np.uint64)
+        yield leaf_rows([Chunk(np.ascontiguousarray(table[:, :-2]), table[:, -2].copy(), twins, twins, 0)])
 
     def __reduce__(self) -> tuple[type[list[LeafRows]], tuple[list[LeafRows]]]:
         """A worker elsewhere does not see the file: it is sent the rows."""
@@ -155,7 +155,7 @@ def _write(waiting: dict[int, list[Chunk]], folder: Path) -> None:
     for b, parts in waiting.items():
         with open(folder / f"{b}", "ab") as file:
             for rows in parts:
-                np.column_stack((rows.X, rows.y, rows.key.view(np.float64))).tofile(file)
+                np.column_stack((rows.X, rows.y, rows.twins.view(np.float64))).tofile(file)
 
 
 def remove_stale() -> None:

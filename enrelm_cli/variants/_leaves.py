@@ -75,7 +75,7 @@ def grow(sample: Chunk, T: int, most: int, parted: Array) -> Leaves:
 def check_leaves(leaves: Leaves, sample: Chunk, T: int, most: int) -> None:
     """A leaf that cannot be cut may be larger than asked for, but not so large that its factor never ends."""
     for _, places in leaves.groups(sample.X):
-        rows = round(len(np.unique(sample.key[places])) * T / sample.rows)
+        rows = round(len(np.unique(sample.twins[places])) * T / sample.rows)
         if rows > LARGEST * most:
             raise DataError(
                 f"about {rows:,} rows have the same inputs: no cut makes leaves of {most:,} rows of them (--leaf-rows)",
@@ -135,7 +135,7 @@ class LeafRows:
 
 def leaf_rows(chunks: Sequence[Chunk]) -> LeafRows:
     """Sorted by the hash of the inputs, and equal inputs by target: no bit depends on the order of the rows."""
-    X, y, key = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y", "key"))
+    X, y, key = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y", "twins"))
     order = np.lexsort((y, key))
     X, y, key = X[order], y[order], key[order]
     key, first, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)

@@ -42,8 +42,8 @@ class Fitted:
         """
         key, y, errors = (np.concatenate(one) for one in zip(*map(_of_inputs, self.leaves), strict=True))
         order = np.argsort(key)
-        place = order[np.minimum(np.searchsorted(key, sample.key, sorter=order), len(order) - 1)]
-        known = key[place] == sample.key
+        place = order[np.minimum(np.searchsorted(key, sample.twins, sorter=order), len(order) - 1)]
+        known = key[place] == sample.twins
         found: Array = sample.y - y[place] + errors[place]
         found[~known] = np.resize(found[known], np.count_nonzero(~known))
         return found

@@ -33,6 +33,9 @@ from enrelm_cli.phase_one.eigenbasis import Projection
 from enrelm_cli.types import Array
 from enrelm_cli.variants._leaves import LeafRows
 
+# Of a row's own share: what rounding leaves where no other row is in any leaf.
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Global:
@@ -116,7 +119,8 @@ class Factor:
         explained = triangular_product(self.W, solution.inverse)
         lower_inverse(self.L)
         inverse = np.tril(self.L)
-        free: Array = np.einsum("ij,ij->j", inverse, inverse) - np.einsum("ij,ij->i", explained, explained)
+        square = np.einsum("ij,ij->j", inverse, inverse)
+        free: Array = np.maximum(square - np.einsum("ij,ij->i", explained, explained), _ROUNDING * square)
         return free
 
 

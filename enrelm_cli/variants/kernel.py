@@ -46,13 +46,13 @@ class Twins:
 
     def of(self, rows: Chunk) -> tuple[Array, Array]:
         """(count, mean target) for each row."""
-        place = np.searchsorted(self.key, rows.key)
+        place = np.searchsorted(self.key, rows.alike())
         return self.count[place], self.y[place]
 
 
 def twins(sample: Chunk, T: int) -> Twins:
     """Counted in the sample, and scaled up where it is not every row."""
-    key, place, count = np.unique(sample.key, return_inverse=True, return_counts=True)
+    key, place, count = np.unique(sample.alike(), return_inverse=True, return_counts=True)
     mean = np.bincount(place, sample.y, minlength=len(key)) / count
     return Twins(key, np.maximum(1.0, count * (T / sample.rows)), mean)
 

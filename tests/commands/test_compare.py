@@ -45,9 +45,9 @@ def test_linear_regressions_error_is_that_of_numpy_on_the_same_rows(sample_data:
     dataset = open_dataset(settings(path), EngineSettings(), LocalEngine(1))
     for seed, error in zip((1234, 1235), row.errors, strict=True):
         opened = split_rows(dataset, SplitSettings(seed=seed), 0.25)
-        chunks = [chunk for piece in opened.encoded.rows.pieces for chunk in piece]
+        chunks = [chunk for piece in opened.dataset.rows.pieces for chunk in piece]
         X, y = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y"))
-        test = np.concatenate([opened.encoded.split.sides(chunk) == Side.TEST for chunk in chunks])
+        test = np.concatenate([opened.split.sides(chunk) == Side.TEST for chunk in chunks])
         A = np.column_stack([X, np.ones(len(y))])
         b, *_ = np.linalg.lstsq(A[~test], y[~test], rcond=None)
         expected = np.linalg.norm(y[test] - A[test] @ b) / np.linalg.norm(y[test] - y[~test].mean())
@@ -98,9 +98,9 @@ def test_the_errors_of_a_fit_are_those_of_its_predictions(sample_data: Path) -> 
     method = MethodSettings(refit=False)
     report, model = fit(data, SplitSettings(), method, EngineSettings(), "approximate", LocalEngine(1))
     opened = split_rows(open_dataset(data, EngineSettings(), LocalEngine(1)), SplitSettings())
-    chunks = [chunk for piece in opened.encoded.rows.pieces for chunk in piece]
+    chunks = [chunk for piece in opened.dataset.rows.pieces for chunk in piece]
     X, y = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y"))
-    sides = np.concatenate([opened.encoded.split.sides(chunk) for chunk in chunks])
+    sides = np.concatenate([opened.split.sides(chunk) for chunk in chunks])
     mean = y[sides == Side.TRAIN].mean()
     for side, error in ((Side.TRAIN, report.train_error), (Side.VALIDATION, report.validation_error)):
         gap = y[sides == side] - model.predict(X[sides == side])

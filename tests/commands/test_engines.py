@@ -158,9 +158,9 @@ def test_threads_change_no_bit(files: Folder, expected: Callable[[str], Array], 
 def test_a_table_that_does_not_fit_is_read_again_and_says_so(files: Folder) -> None:
     data = DataSettings((files["all.csv"],), Roles("y"), ReadOptions())
     opened = dataset.open_dataset(data, EngineSettings(memory=LITTLE), LocalEngine())
-    assert not opened.in_memory
+    assert not opened.rows.in_memory
     assert "read again from disk in each pass" in opened.notes[0]
-    assert dataset.open_dataset(data, EngineSettings(), LocalEngine()).in_memory
+    assert dataset.open_dataset(data, EngineSettings(), LocalEngine()).rows.in_memory
 
 
 def test_all_landmarks_of_a_large_table_are_refused_with_the_memory_they_need(files: Folder) -> None:

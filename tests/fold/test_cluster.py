@@ -251,10 +251,10 @@ def test_a_file_that_a_worker_does_not_see_is_named(cluster: Cluster, files: Pat
     opened = dataset.open_dataset(
         DataSettings((str(table),), Roles("y"), READ), EngineSettings(engine="dask"), cluster.engine()
     )
-    encoded = dataset.encode(opened, SplitSettings())
-    pieces: Any = vanishing(table, encoded.rows.pieces)
+    split = dataset.split_of(opened.rows, SplitSettings())
+    pieces: Any = vanishing(table, opened.rows.pieces)
     with pytest.raises(DataError, match=r"gone\.csv: cannot be read on worker") as caught:
-        training(replace(encoded.rows, pieces=pieces), encoded.split)
+        training(replace(opened.rows, pieces=pieces), split)
     assert "under the same path" in (caught.value.hint or "")
 
 

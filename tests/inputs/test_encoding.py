@@ -22,13 +22,15 @@ from enrelm_cli.errors import Exit, UsageError, UserError
 from enrelm_cli.fold.folds import Chunk, LocalEngine
 from enrelm_cli.fold.hashing import SAMPLE_SALT, rehash
 from enrelm_cli.inputs import screening
-from enrelm_cli.inputs import survey as survey_module
 from enrelm_cli.inputs.encoding import UNSEEN, Encoding, Unseen
 from enrelm_cli.inputs.maps.input_map import Expansion
 from enrelm_cli.inputs.maps.plain import Value, plain_maps
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.inputs.screening import build_encoding
-from enrelm_cli.inputs.survey import Survey, survey
+from enrelm_cli.inputs.survey import cells as cells_module
+from enrelm_cli.inputs.survey import contents as contents_module
+from enrelm_cli.inputs.survey import facts as facts_module
+from enrelm_cli.inputs.survey.contents import SampledSurvey, sampled_survey
 from enrelm_cli.table.load import load
 from enrelm_cli.table.table import Batch, ReadOptions, Roles, open_table
 
@@ -38,9 +40,9 @@ Y = Roles(target="y")
 
 def surveyed(
     files: str | list[str], roles: Roles = Y, options: ReadOptions | None = None, in_memory: bool = True
-) -> Survey:
+) -> SampledSurvey:
     table = open_table([files] if isinstance(files, str) else files, options or ReadOptions(), roles)
-    return survey(load(table, roles, ENGINE, in_memory), roles, ENGINE)
+    return sampled_survey(load(table, roles, ENGINE, in_memory), roles, ENGINE)
 
 
 def encoded(files: str | list[str], roles: Roles = Y, missing: str = "fill", **more: Any) -> tuple[Encoding, Chunk]:
@@ -76,7 +78,7 @@ def predicted(
     unseen, chunks = Unseen(), []
     for batch in batches:
         X, y, odd = encoding.for_predict(batch)
-        chunks.append(Chunk(X, y, np.zeros(len(y), np.uint64), batch.row))
+        chunks.append(Chunk(X, y, np.zeros(len(y), np.uint64), np.zeros(len(y), np.uint64), batch.row))
         unseen = unseen.merge(odd)
     return batches, chunks, unseen
 
@@ -114,7 +116,7 @@ def test_medians_are_of_the_training_rows(folder: Path) -> None:
     found = surveyed("t.csv")
     encoding = build_encoding(found, Y, "fill")
     rows = encoding.chunk(found.sample)
-    half = rehash(rows.key, 5) < np.uint64(1 << 63)
+    half = rehash(rows.twins, 5) < np.uint64(1 << 63)
     (one,) = plain_maps(encoding.columns, True, rows.X, half)
     assert isinstance(one, Value)
     assert one.fill == np.nanmedian(rows.X[half]) != np.nanmedian(rows.X)
@@ -174,7 +176,7 @@ def test_categories_of_numbers_are_written_one_way_in_every_format(folder: Path)
     other, same = encoded("t.parquet", roles)
     assert encoding.columns[0].levels == ("0", "1e+20", "70", "71.5")
     assert other == encoding
-    np.testing.assert_array_equal(chunk.key, same.key)
+    np.testing.assert_array_equal(chunk.twins, same.twins)
     np.testing.assert_array_equal(chunk.X, same.X)
     _, (again,), unseen = predicted("t.csv", encoding)
     assert again.X.ravel().tolist() == [2, 3, 2, 1, 0]
@@ -262,7 +264,7 @@ def write_guises(table: pa.Table) -> dict[str, str | list[str]]:
 def test_a_table_is_surveyed_and_encoded_the_same_in_every_guise(
     folder: Path, sample: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(survey_module, "SAMPLE_ROWS", sample)
+    monkeypatch.setattr(contents_module, "SAMPLE_ROWS", sample)
     guises = write_guises(mixed_table())
     expected = surveyed("t.csv")
     encoding = build_encoding(expected, Y, "fill")
@@ -285,7 +287,7 @@ def test_a_table_is_surveyed_and_encoded_the_same_in_every_guise(
             other = build_encoding(found, Y, "fill")
             assert repr(other) == repr(encoding)
             np.testing.assert_array_equal(other.chunk(found.sample).X, chunk.X)
-            np.testing.assert_array_equal(other.chunk(found.sample).key, chunk.key)
+            np.testing.assert_array_equal(other.chunk(found.sample).twins, chunk.twins)
 
 
 def test_the_sample_is_the_rows_with_the_smallest_hashes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,13 +295,13 @@ def test_the_sample_is_the_rows_with_the_smallest_hashes(folder: Path, monkeypat
     whole = surveyed("t.csv")
     order = rehash(whole.sample_keys, SAMPLE_SALT)
     assert (np.diff(order.astype(object)) >= 0).all()
-    monkeypatch.setattr(survey_module, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(contents_module, "SAMPLE_ROWS", 50)
     few = surveyed("t.csv", options=ReadOptions(block_bytes=3000))
     np.testing.assert_array_equal(few.sample_keys, whole.sample_keys[:50])
 
 
 def test_the_sample_does_not_hoard_the_texts_of_other_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey_module, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(contents_module, "SAMPLE_ROWS", 50)
     (folder / "t.csv").write_text("a,y\n" + "".join(f"text {i},{i}\n" for i in range(5000)))
     sample = surveyed("t.csv", options=ReadOptions(block_bytes=2000)).sample.columns.column("a")
     assert len(sample) == 50
@@ -356,7 +358,7 @@ def test_random_tables_have_the_same_rows_by_csv_and_by_parquet(
     second, z = encoded("r.csv", options=ReadOptions(block_bytes=size, batch_rows=7))
     assert repr(first) == repr(second)
     np.testing.assert_array_equal(x.X, z.X)
-    np.testing.assert_array_equal(x.key, z.key)
+    np.testing.assert_array_equal(x.twins, z.twins)
 
 
 # ------------------------------------------------------------------------------------------------ golden errors
@@ -433,7 +435,7 @@ def test_an_identifier_is_left_out_with_a_note_and_the_option_that_keeps_it(fold
 def test_rows_that_differ_in_an_identifier_only_are_twins(folder: Path) -> None:
     (folder / "data.csv").write_text("id,b,y\n" + "".join(f"r{i},{i % 5},{i}\n" for i in range(40)))
     _, chunk = encoded("data.csv")
-    assert len(np.unique(chunk.key)) == 5
+    assert len(np.unique(chunk.twins)) == 5
 
 
 def test_a_text_may_have_any_number_of_levels_and_categorical_is_up_to_a_bound(
@@ -444,7 +446,7 @@ def test_a_text_may_have_any_number_of_levels_and_categorical_is_up_to_a_bound(
     (folder / "data.csv").write_text("a,y\n" + "".join(f"l{i},{i}\n" for i in range(2001)))
     roles = Roles(target="y", categorical=("a",))
     assert len(encoded("data.csv", roles)[0].columns[0].levels or ()) == 2001
-    for module in (survey_module, screening):
+    for module in (cells_module, facts_module, screening):
         monkeypatch.setattr(module, "MOST_LEVELS", 2000)
     assert complaint(lambda: encoded("data.csv", roles)) == (
         "data.csv: column 'a' has more than 2,000 levels",

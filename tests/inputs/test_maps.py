@@ -36,7 +36,7 @@ def robust(raw: Array, columns: tuple[Column, ...], y: Array | None = None) -> I
     """The robust map of rows that all train."""
     y = np.linspace(-1.0, 1.0, len(raw)) if y is None else y
     levels = {k: len(column.levels) for k, column in enumerate(columns) if column.levels is not None}
-    sums = LevelSums(Everything(), TargetScale(0.0, 1.0), levels)(Chunk(raw, y, keys(len(raw)), 0))
+    sums = LevelSums(Everything(), TargetScale(0.0, 1.0), levels)(Chunk(raw, y, keys(len(raw)), keys(len(raw)), 0))
     expansion = Expansion(robust_maps(columns, raw, {k: sums[str(k)] for k in levels}, calendar=True))
     return scaled(expansion, raw, folds_of(keys(len(raw))))
 
@@ -195,7 +195,7 @@ def test_two_levels_are_one_input() -> None:
 def test_a_training_row_sees_the_mean_of_the_other_folds_only() -> None:
     rng = np.random.default_rng(3)
     raw, y, key = rng.integers(0, 7, (400, 1)).astype(float), rng.standard_normal(400), keys(400)
-    sums = LevelSums(Everything(), TargetScale(0.0, 1.0), {0: 7})(Chunk(raw, y, key, 0))
+    sums = LevelSums(Everything(), TargetScale(0.0, 1.0), {0: 7})(Chunk(raw, y, key, key, 0))
     fold = folds_of(key)
     one = means(0, sums["0"])
     out = np.empty((400, 2))
@@ -214,7 +214,7 @@ def test_a_training_row_sees_the_mean_of_the_other_folds_only() -> None:
 
 def test_sums_by_level_and_fold_merge_over_any_cutting_of_the_rows() -> None:
     rng = np.random.default_rng(4)
-    chunk = Chunk(rng.integers(0, 500, (3000, 1)).astype(float), rng.standard_normal(3000), keys(3000), 0)
+    chunk = Chunk(rng.integers(0, 500, (3000, 1)).astype(float), rng.standard_normal(3000), keys(3000), keys(3000), 0)
     partial = LevelSums(Everything(), TargetScale(0.0, 1.0), {0: 500})
     whole = partial(chunk)["0"]
     assert whole.shape == (2, 502, FOLDS)

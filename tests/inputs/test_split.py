@@ -15,7 +15,8 @@ from enrelm_cli.inputs.split import (
     hash_split,
     mostly_repeats,
     paper_split,
-    row_keys_of,
+    single_rows,
+    whole_rows,
 )
 from enrelm_cli.types import Keys
 from tests import paper
@@ -26,7 +27,7 @@ def keys(rows: int, seed: int = 0) -> Keys:
 
 
 def chunk(key: Keys, row: int = 0) -> Chunk:
-    return Chunk(np.zeros((len(key), 1)), np.zeros(len(key)), key, row)
+    return Chunk(np.zeros((len(key), 1)), np.zeros(len(key)), key, key, row)
 
 
 @pytest.mark.parametrize("rows", [97, 330, 1001])
@@ -116,11 +117,18 @@ def test_inputs_that_mostly_repeat_are_told_from_those_that_do_not(distinct: int
 
 def test_rows_of_one_input_get_a_key_each_whatever_their_order() -> None:
     rng = np.random.default_rng(0)
-    key, y = keys(3)[rng.integers(0, 3, 200)], rng.integers(0, 2, 200).astype(float)
-    found = row_keys_of(key, y)
+    key, y = keys(3)[rng.integers(0, 3, 200)], hash_numbers(rng.integers(0, 2, 200))
+    found = single_rows(key, y)
     assert len(np.unique(found)) == 200
     order = rng.permutation(200)
-    np.testing.assert_array_equal(np.sort(row_keys_of(key[order], y[order])), np.sort(found))
+    np.testing.assert_array_equal(np.sort(single_rows(key[order], y[order])), np.sort(found))
+
+
+def test_rows_are_units_in_a_stream_as_in_memory_but_for_copies() -> None:
+    key, y = keys(3)[np.arange(30) % 3], hash_numbers(np.arange(30.0))
+    np.testing.assert_array_equal(whole_rows(key, y), single_rows(key, y))
+    y[:] = y[0]
+    assert len(np.unique(whole_rows(key, y))) == 3
 
 
 @pytest.mark.parametrize(("rows", "test", "validation"), [(100, 20, 20), (101, 21, 20), (7, 2, 2)])

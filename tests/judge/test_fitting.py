@@ -25,7 +25,7 @@ FEWER_IS_BETTER = np.array([0.9, 0.5, 0.4, 0.45, 0.55])
 def split_problem(T: int = 240) -> Training:
     X, y = problem(1, T=T)
     rows = rows_of_arrays(X, y)
-    return training(rows, hash_split(rows.sample.key, True, 3, 0.25))
+    return training(rows, hash_split(rows.sample.unit, True, 3, 0.25))
 
 
 def start(variant: str, data: Training) -> Basis:

@@ -27,7 +27,7 @@ METHOD = MethodSettings(landmarks=60, kernel=KernelSettings(tune=False, weight_v
 def split_problem(test_size: float = 0.0, T: int = 700) -> Training:
     X, y = problem(1, T=T)
     rows = rows_of_arrays(X, y)
-    return training(rows, hash_split(rows.sample.key, True, 3, 0.25, test_size))
+    return training(rows, hash_split(rows.sample.unit, True, 3, 0.25, test_size))
 
 
 def phase(data: Training, variant: str = "kernel", method: MethodSettings = METHOD) -> Basis:
@@ -59,7 +59,7 @@ def test_an_error_too_small_for_sums_is_left_to_the_rows() -> None:
     X = np.random.default_rng(2).standard_normal((400, 1))
     y = ArcsineKernel(0.3, 0.2).gram(X, np.ones((1, 1)))[:, 0]  # nearly in the span of the kernel's own functions
     rows = rows_of_arrays(X, y)
-    data = training(rows, hash_split(rows.sample.key, True, 3, 0.25))
+    data = training(rows, hash_split(rows.sample.unit, True, 3, 0.25))
     one = phase(data)
     network = train("kernel", one)
     assert by_rows(data, one, Side.VALIDATION).min() < 1e-4
@@ -134,7 +134,7 @@ def test_threads_change_no_bit_of_the_sums() -> None:
     results = []
     for threads in (1, 2, 3):
         rows = rows_of_arrays(X, y, LocalEngine(threads))
-        data = training(rows, hash_split(rows.sample.key, True, 3, 0.25))
+        data = training(rows, hash_split(rows.sample.unit, True, 3, 0.25))
         gram = phase(data).gram
         assert gram is not None
         results.append(gram.sums.total([Side.TRAIN])["BB"])

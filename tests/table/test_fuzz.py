@@ -24,7 +24,7 @@ from enrelm_cli.errors import ModelFileError, UserError
 from enrelm_cli.fold.folds import LocalEngine
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.inputs.screening import build_encoding
-from enrelm_cli.inputs.survey import survey
+from enrelm_cli.inputs.survey.facts import survey
 from enrelm_cli.model import artifact
 from enrelm_cli.model.model import Model
 from enrelm_cli.settings import ReadOptions, Roles
@@ -65,11 +65,11 @@ def read_table(folder: Path, data: bytes) -> str:
     options = ReadOptions(block_bytes=64, batch_rows=5)
     try:
         table = load(open_table([str(path)], options, roles), roles, engine, in_memory=True)
-        known = survey(table, roles, engine)
-        encoding = build_encoding(known, roles, "fill")
+        found = survey(table, roles, engine)
+        encoding = build_encoding(found, roles, "fill")
         rows = [encoding.chunk(batch) for piece in table.pieces for batch in piece]
         assert all(not np.isinf(chunk.X).any() and np.isfinite(chunk.y).all() for chunk in rows)
-        assert sum(chunk.rows for chunk in rows) == known.rows
+        assert sum(chunk.rows for chunk in rows) == found.rows
     except UserError as problem:
         return refused(problem)
     try:
@@ -78,7 +78,7 @@ def read_table(folder: Path, data: bytes) -> str:
     except UserError as problem:
         # Raw rows are the stricter reading; nothing else may differ.
         return refused(problem, "byte by byte", "read, not appended to")
-    assert sum(len(X) for X in again) == known.rows + known.without_target
+    assert sum(len(X) for X in again) == found.rows + found.without_target
     return "read"
 
 

@@ -127,7 +127,7 @@ def test_no_local_part_is_the_kernel_variant() -> None:
 def test_rows_outside_of_the_leaves_count_with_their_landmarks() -> None:
     data, settings = data_of(*table()), method(local_rows=100)
     network, rows = local(data, settings), seen(data)
-    inside = rows.key < np.uint64(int(2**64 * (100 / data.T)))
+    inside = rows.unit < np.uint64(int(2**64 * (100 / data.T)))
     assert 40 < inside.sum() < 200
     leaves = features(network).leaves
     new = np.random.default_rng(9).normal(size=(50, 3))
@@ -159,8 +159,8 @@ def test_left_out_errors_equal_refitting_without_each_input() -> None:
     leaves, alpha = features(network).leaves, (network.facts or {})["alpha"]
     S = covariance(data, settings, leaves, rows.X, rows.X)
     expected = np.empty(rows.rows)
-    for key in np.unique(rows.key):
-        out = rows.key == key
+    for key in np.unique(rows.twins):
+        out = rows.twins == key
         cross = S[np.ix_(out, ~out)]
         expected[out] = rows.y[out] - dense(S[np.ix_(~out, ~out)], rows.y[~out], alpha, cross)
     assert network.left_out is not None

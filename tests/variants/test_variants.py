@@ -289,7 +289,7 @@ def test_twins_are_left_out_together() -> None:
     features = V * np.sqrt(np.maximum(values, 0.0))
     expected = np.empty(len(rows.y))
     for i in range(len(rows.y)):
-        rest = rows.key != rows.key[i]
+        rest = rows.twins != rows.twins[i]
         mean, y_mean = features[rest].mean(axis=0), rows.y[rest].mean()
         F = features[rest] - mean
         w = np.linalg.solve(F.T @ F + alpha * np.eye(F.shape[1]), F.T @ (rows.y[rest] - y_mean))

@@ -17,7 +17,8 @@ from enrelm_cli.inputs.maps.levels import LevelSums
 from enrelm_cli.inputs.maps.robust import robust_maps, scaled
 from enrelm_cli.inputs.outcomes import Outcome, outcomes
 from enrelm_cli.inputs.split import Everything
-from enrelm_cli.inputs.survey import ColumnFacts, InputColumn, Survey
+from enrelm_cli.inputs.survey.cells import ColumnFacts, InputColumn
+from enrelm_cli.inputs.survey.contents import SampledSurvey
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.table.cells import number_text
 from enrelm_cli.table.table import Kind, numbers
@@ -70,11 +71,11 @@ class Raw:
     chunk: Chunk
 
     @staticmethod
-    def of(survey: Survey, encoding: Encoding) -> Raw:
+    def of(survey: SampledSurvey, encoding: Encoding) -> Raw:
         X, y, _ = encoding.for_predict(survey.sample)
         X[~np.isfinite(X)] = np.nan
         y = np.zeros(len(y)) if survey.roles.target is None else np.where(np.isfinite(y), y, 0.0)
-        return Raw(X, y, Chunk(X, y, survey.sample_keys, 0))
+        return Raw(X, y, Chunk(X, y, survey.sample_keys, survey.sample_keys, 0))
 
 
 def planned(encoding: Encoding, raw: Raw) -> tuple[Outcome, ...]:
@@ -83,14 +84,14 @@ def planned(encoding: Encoding, raw: Raw) -> tuple[Outcome, ...]:
     scale = TargetScale(float(raw.y.mean()), float(raw.y.std()) or 1.0) if len(raw.y) else TargetScale(0.0, 1.0)
     sums = LevelSums(Everything(), scale, levels)(raw.chunk)
     maps = robust_maps(encoding.columns, raw.X, {k: sums[str(k)] for k in levels}, calendar=True)
-    found = scaled(Expansion(maps), raw.X, folds_of(raw.chunk.key))
+    found = scaled(Expansion(maps), raw.X, folds_of(raw.chunk.unit))
     if found is None:
         constant = "left out: constant"
         return tuple(Outcome(column.name, column.kind.value, 0, constant) for column in encoding.columns)
     return outcomes(encoding, found)
 
 
-def column_checks(survey: Survey, walked: Walk, plan: Mapping[str, Outcome]) -> tuple[ColumnCheck, ...]:
+def column_checks(survey: SampledSurvey, walked: Walk, plan: Mapping[str, Outcome]) -> tuple[ColumnCheck, ...]:
     """The target first, then the others as the file has them."""
     facts = {column.name: (column, fact) for column, fact in survey.columns}
     checks = [_check(survey, *facts[name], walked, plan) for name in survey.table.names if name in facts]
@@ -98,7 +99,7 @@ def column_checks(survey: Survey, walked: Walk, plan: Mapping[str, Outcome]) -> 
 
 
 def _check(
-    survey: Survey, column: InputColumn, facts: ColumnFacts, walked: Walk, plan: Mapping[str, Outcome]
+    survey: SampledSurvey, column: InputColumn, facts: ColumnFacts, walked: Walk, plan: Mapping[str, Outcome]
 ) -> ColumnCheck:
     name, outcome = column.name, plan[column.name]
     levels = sorted((facts.levels or {}).items(), key=lambda pair: (-pair[1], pair[0]))
@@ -123,7 +124,7 @@ def _check(
     )
 
 
-def _target(survey: Survey, walked: Walk) -> ColumnCheck:
+def _target(survey: SampledSurvey, walked: Walk) -> ColumnCheck:
     name, facts = str(survey.roles.target), survey.target
     every, kind = survey.rows + survey.without_target, survey.table.kinds[name]
     distinct, exact = _distinct(survey, walked, name)
@@ -144,7 +145,7 @@ def _target(survey: Survey, walked: Walk) -> ColumnCheck:
     )
 
 
-def _distinct(survey: Survey, walked: Walk, name: str) -> tuple[int, bool]:
+def _distinct(survey: SampledSurvey, walked: Walk, name: str) -> tuple[int, bool]:
     """How many different numbers or dates, and whether that is exact."""
     if survey.sample_is_whole:
         values = sample_of(survey, name)
@@ -159,13 +160,13 @@ def _shown(value: float, kind: Kind) -> str:
     return moment_text(value) if kind in (Kind.DATE, Kind.ZONED) else number_text(float(f"{value:.6g}"))
 
 
-def sample_of(survey: Survey, name: str) -> Array:
+def sample_of(survey: SampledSurvey, name: str) -> Array:
     """(s,) a column of numbers in the sample, NaN where it is missing or infinite."""
     values = numbers(survey.sample.columns.column(name))
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _histogram(survey: Survey, name: str) -> Array:
+def _histogram(survey: SampledSurvey, name: str) -> Array:
     """(_BARS,) cells along the range that holds all but the tails."""
     values = sample_of(survey, name)
     values = values[~np.isnan(values)]

@@ -11,7 +11,7 @@ from enrelm_cli.inputs.inspection.rows import about_rows
 from enrelm_cli.inputs.inspection.suspects import Looked, suspects
 from enrelm_cli.inputs.inspection.walk import walk
 from enrelm_cli.inputs.screening import encoding_of, problems_of
-from enrelm_cli.inputs.survey import Survey, survey
+from enrelm_cli.inputs.survey.contents import SampledSurvey, sampled_survey
 from enrelm_cli.settings import Roles
 from enrelm_cli.table.table import Kind, Table
 
@@ -30,11 +30,11 @@ class Inspection:
 
 def inspect(table: Table, roles: Roles, missing: str, engine: Engine) -> Inspection:
     """One survey and one walk over a loaded table, whose roles it can fill."""
-    known = survey(table, roles, engine)
+    known = sampled_survey(table, roles, engine)
     errors = [unfit("unfit", problem) for problem in problems_of(known, roles, missing)]
     if not known.rows:  # no target in any row: the columns are worth a look all the same
         roles = replace(roles, target=None, drop=(*roles.drop, str(roles.target)))
-        errors, known = errors[:1], survey(table, roles, engine)
+        errors, known = errors[:1], sampled_survey(table, roles, engine)
     encoding = encoding_of(known, roles, missing)
     raw = Raw.of(known, encoding)
     looked = Looked(known, walk(table, _walked(known), engine), encoding, raw)
@@ -46,6 +46,6 @@ def inspect(table: Table, roles: Roles, missing: str, engine: Engine) -> Inspect
     return Inspection(known.rows, column_checks(known, looked.walked, plan), tuple(findings), known.content_hash)
 
 
-def _walked(known: Survey) -> tuple[str, ...]:
+def _walked(known: SampledSurvey) -> tuple[str, ...]:
     names = [column.name for column, _ in known.columns if column.kind is not Kind.TEXT]
     return tuple(names if known.roles.target is None else [*names, known.roles.target])

@@ -12,7 +12,7 @@ from enrelm_cli.inputs.inspection.alone import drift
 from enrelm_cli.inputs.inspection.columns import sample_of
 from enrelm_cli.inputs.inspection.findings import Finding, Level
 from enrelm_cli.inputs.inspection.suspects import MOSTLY, Looked
-from enrelm_cli.inputs.survey import Survey
+from enrelm_cli.inputs.survey.contents import SampledSurvey
 from enrelm_cli.table.table import Kind
 
 FEW_ROWS = 50
@@ -30,7 +30,7 @@ def about_rows(looked: Looked) -> Iterator[Finding]:
     yield from ordered or _neighbours(looked)
 
 
-def _amount(survey: Survey) -> Iterator[Finding]:
+def _amount(survey: SampledSurvey) -> Iterator[Finding]:
     target, every = survey.roles.target, survey.rows + survey.without_target
     if survey.rows < FEW_ROWS:
         known = "" if target is None else f" with a known {target!r}"
@@ -50,10 +50,10 @@ def _amount(survey: Survey) -> Iterator[Finding]:
 def _repeats(looked: Looked) -> Iterator[Finding]:
     """Rows that equal another in every column; counted in the sample, which holds all or none of a row's copies."""
     chunk = looked.raw.chunk
-    rows = len(chunk.key)
+    rows = len(chunk.twins)
     if not rows:
         return
-    whole = combine([chunk.key, hash_numbers(chunk.y)])
+    whole = combine([chunk.twins, hash_numbers(chunk.y)])
     repeated = rows - len(np.unique(whole))
     share = repeated / rows
     if not repeated:

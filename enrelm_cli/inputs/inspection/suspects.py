@@ -17,7 +17,7 @@ from enrelm_cli.inputs.inspection.columns import Raw, sample_of
 from enrelm_cli.inputs.inspection.findings import Finding, Level
 from enrelm_cli.inputs.inspection.walk import Walk
 from enrelm_cli.inputs.maps.robust import copies
-from enrelm_cli.inputs.survey import Survey
+from enrelm_cli.inputs.survey.contents import SampledSurvey
 from enrelm_cli.table.cells import number_text
 from enrelm_cli.table.table import Kind
 from enrelm_cli.types import Array
@@ -41,7 +41,7 @@ _SHOWN = 3
 class Looked:
     """What is known of a table's columns."""
 
-    survey: Survey
+    survey: SampledSurvey
     walked: Walk
     encoding: Encoding
     raw: Raw
@@ -49,7 +49,7 @@ class Looked:
     @cached_property
     def distinct(self) -> NDArray[np.int64]:
         """Rows of the sample, each input once."""
-        return np.unique(self.raw.chunk.key, return_index=True)[1]
+        return np.unique(self.raw.chunk.twins, return_index=True)[1]
 
     @property
     def places(self) -> Mapping[str, int]:

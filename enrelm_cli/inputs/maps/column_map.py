@@ -43,6 +43,10 @@ class ColumnMap(Protocol):
         """Its inputs share one scale: they are indicators of one thing."""
 
     @property
+    def by_fold(self) -> bool:
+        """What a training row gets of it depends on the row's fold."""
+
+    @property
     def least_spread(self) -> float:
         """Its inputs are never divided by less."""
 
@@ -57,7 +61,7 @@ class ColumnMap(Protocol):
     def to_document(self) -> dict[str, Any]: ...
 
 
-def folds_of(key: Keys) -> Folds:
-    """(t,) the fold of each row: rows with equal inputs share one."""
-    folds: Folds = (rehash(key, _FOLD_SALT) % np.uint64(FOLDS)).astype(np.int64)
+def folds_of(unit: Keys) -> Folds:
+    """(t,) the fold of each row: rows of one unit share it."""
+    folds: Folds = (rehash(unit, _FOLD_SALT) % np.uint64(FOLDS)).astype(np.int64)
     return folds

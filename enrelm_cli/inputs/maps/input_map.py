@@ -79,6 +79,11 @@ class InputMap:
     def d(self) -> int:
         return len(self.keep)
 
+    @property
+    def by_fold(self) -> bool:
+        """Training rows that are equal but in different folds have different inputs."""
+        return any(one.by_fold for one in self.expansion.maps)
+
     @cached_property
     def groups(self) -> tuple[int, ...]:
         """(d,) the column that each input comes from."""

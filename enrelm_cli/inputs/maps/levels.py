@@ -59,6 +59,10 @@ class LevelIndicators:
     least_spread = RARE
 
     @property
+    def by_fold(self) -> bool:
+        return self.hidden
+
+    @property
     def width(self) -> int:
         """Of two slots, one says it all."""
         return 1 if len(self.shares) == 2 else len(self.shares)
@@ -104,6 +108,7 @@ class LevelMeans:
     size: Array  # (L + 2, folds + 1)
     width = 2
     shared = False
+    by_fold = True
     least_spread = 0.0
 
     def names(self, column: Column) -> list[str]:
@@ -139,7 +144,7 @@ class LevelSums:
 
     def __call__(self, chunk: Chunk) -> Sums:
         chunk = chunk.where(self.split.sides(chunk) == Side.TRAIN)
-        y, fold = self.target_scale.forward(chunk.y), folds_of(chunk.key)
+        y, fold = self.target_scale.forward(chunk.y), folds_of(chunk.unit)
         return Sums({str(k): self._of(chunk.X[:, k], levels, y, fold) for k, levels in self.levels.items()})
 
     def _of(self, raw: Array, levels: int, y: Array, fold: Folds) -> Array:

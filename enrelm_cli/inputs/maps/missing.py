@@ -21,6 +21,7 @@ class Missing:
     column: int
     width = 1
     shared = False
+    by_fold = False
     least_spread = RARE
 
     def names(self, column: Column) -> list[str]:

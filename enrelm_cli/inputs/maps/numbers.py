@@ -46,6 +46,7 @@ class Squashed:
     fill: float  # for missing cells: the mean of the others
     width = 1
     shared = False
+    by_fold = False
     least_spread = 0.0
 
     def names(self, column: Column) -> list[str]:
@@ -83,6 +84,7 @@ class Scores:
     fill: float  # for missing cells: the mean of the others
     width = 1
     shared = False
+    by_fold = False
 
     @property
     def least_spread(self) -> float:
@@ -124,6 +126,7 @@ class ValueIndicators:
     values: Array  # (k,) ascending
     shares: Array  # (k,) of the training rows
     shared = True
+    by_fold = False
     least_spread = RARE
 
     @property

@@ -29,6 +29,7 @@ class Value:
     fill: float  # for missing cells, as an input (days, for dates)
     marked: bool  # with an input that says where cells were missing
     shared = False
+    by_fold = False
     least_spread = 0.0
 
     @property
@@ -64,6 +65,7 @@ class OneHot:
     levels: int
     marked: bool  # with an input that says where cells were missing
     shared = False
+    by_fold = False
     least_spread = 0.0
 
     @property
