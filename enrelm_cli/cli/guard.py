@@ -67,7 +67,7 @@ def guard(screen: Screen, debug: bool) -> Iterator[None]:
             sys.stdout.flush()
     except UserError as problem:
         if debug:
-            traceback.print_exc()
+            _trace(screen, problem)
         error(screen, problem)
         raise typer.Exit(int(problem.exit_code)) from None
     except BrokenPipeError:
@@ -81,7 +81,7 @@ def guard(screen: Screen, debug: bool) -> Iterator[None]:
         raise typer.Exit(int(Exit.INTERRUPTED)) from None
     except OSError as problem:
         if not is_of_stdout(problem):
-            raise _bug(problem, debug) from None
+            raise _bug(screen, problem, debug) from None
         tell_of_stdout(problem, screen)
         raise typer.Exit(int(Exit.USAGE)) from None
     except MemoryError:
@@ -92,7 +92,7 @@ def guard(screen: Screen, debug: bool) -> Iterator[None]:
     except Exception as bug:
         if _received:  # a library has wrapped what the signal raised
             raise typer.Exit(128 + _received[0]) from None
-        raise _bug(bug, debug) from None
+        raise _bug(screen, bug, debug) from None
 
 
 def is_of_stdout(problem: OSError) -> bool:
@@ -107,10 +107,20 @@ def tell_of_stdout(problem: OSError, screen: Screen) -> None:
     error(screen, UsageError(f"stdout cannot be written to ({reason})", hint))
 
 
-def _bug(bug: Exception, debug: bool) -> typer.Exit:
+def _bug(screen: Screen, bug: Exception, debug: bool) -> typer.Exit:
     """Says so, and how to report it."""
     if debug:
-        traceback.print_exception(bug)
-    print(f"error: a bug in enrelm {__version__}: {type(bug).__name__}: {bug}", file=sys.stderr)
-    print(f"hint: {'report this' if debug else 'run it again with --debug and report the output'}", file=sys.stderr)
+        _trace(screen, bug)
+    _say(screen, f"error: a bug in enrelm {__version__}: {type(bug).__name__}: {bug}")
+    _say(screen, f"hint: {'report this' if debug else 'run it again with --debug and report the output'}")
     return typer.Exit(int(Exit.BUG))
+
+
+def _trace(screen: Screen, problem: Exception) -> None:
+    for line in "".join(traceback.format_exception(problem)).splitlines():
+        _say(screen, line)
+
+
+def _say(screen: Screen, line: str) -> None:
+    """Without rich, which may be what fails; what stands in a cell cannot move the cursor here either."""
+    screen.err.write(screen.err.spell(line) + "\n")

@@ -1,11 +1,13 @@
-"""The first milliseconds of the process: signals and closed streams, before anything is imported that takes time."""
+"""The first milliseconds of the process: signals and closed streams, before anything is imported that takes time.
+
+Not even typing: a signal that arrives before `take_over` is Python's, and ends in its traceback.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-from typing import Any
 
 # Whether this process is the command and nothing else (not a test, not a notebook).
 _own_process = False
@@ -47,7 +49,7 @@ def _open_closed_streams() -> None:
 class _NoPandas:
     """A finder that says there is none."""
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         if name == "pandas":
             raise ModuleNotFoundError(name)
 

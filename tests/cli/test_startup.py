@@ -35,6 +35,17 @@ def test_a_signal_during_an_import_ends_quietly(moment: str, which: signal.Signa
     assert done.stdout == ""
 
 
+def test_nothing_slow_is_imported_before_signals_are_ours() -> None:
+    root = Path(__file__).parents[2]
+    code = f"import sys; sys.path.insert(0, {str(root)!r}); import enrelm_cli.__main__; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    loaded = {*done.stdout.split()}
+    assert {name for name in loaded if name.startswith("enrelm")} == {
+        "enrelm_cli", "enrelm_cli.__main__", "enrelm_cli.cli", "enrelm_cli.cli.startup",
+    }  # fmt: skip
+    assert not loaded & {"typing", "typer", "contextlib", "dataclasses"}
+
+
 @pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
 @pytest.mark.parametrize("words", ["--version", "fit {table} -t y --variant approximate", "fit - -t y", "fit --targt"])
 def test_a_closed_stream_is_no_bug(words: str, closed: tuple[int, ...], sample_data: Path) -> None:
