@@ -10,7 +10,7 @@ from enrelm_cli.inputs.encoding import Column, Encoding, LeftOut, Missing, cells
 from enrelm_cli.inputs.survey.cells import MOST_LEVELS, ColumnFacts, InputColumn
 from enrelm_cli.inputs.survey.facts import Survey
 from enrelm_cli.table import cells
-from enrelm_cli.table.table import Roles, find_cells, listed
+from enrelm_cli.table.table import Kind, Roles, find_cells, listed
 
 _FEW_LEVELS = 10  # so few are never an identifier, however short the table
 
@@ -52,7 +52,9 @@ def encoding_of(survey: Survey, roles: Roles, missing: str) -> Encoding:
     way, apart = missing_way(missing), _apart(survey)
     specs = tuple(_column(column, facts) for column, facts in survey.columns if column.name not in apart)
     kinds = {column.name: column.kind for column, _ in survey.columns}
-    left_out = tuple(LeftOut(name, kinds[name], why) for name, why in apart.items())
+    unreadable = sorted(survey.table.unreadable.items())
+    other = [LeftOut(name, Kind.OTHER, f"{kind} values cannot be inputs") for name, kind in unreadable]
+    left_out = (*(LeftOut(name, kinds[name], why) for name, why in apart.items()), *other)
     notes = _notes(survey, specs, left_out, way)
     return Encoding(specs, roles.target or "", way, notes, survey.table.options, left_out)
 

@@ -19,6 +19,7 @@ class Kind(str, Enum):
     ZONED = "date with time zone"
     TEXT = "text"
     VERBATIM = "verbatim"  # an identifier that is handed through: no null, no number, just its text
+    OTHER = "other"  # lists, structs, bytes and their like in a Parquet file: never read
 
 
 ARROW = {

@@ -240,15 +240,18 @@ def _cast(array: Any, kind: Kind, found: Format | None, nulls: tuple[str, ...]) 
 
 def parquet_kind(label: str, name: str, kind: Any) -> Kind | None:
     """The kind for the type of a Parquet column."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    found = kind_of_type(kind)
-    if found is Kind.TEXT and not cells.is_text(kind):
+    if not can_be_read(kind):
         raise DataError(
             f"{label}: column {name!r} holds {kind} values, which cannot be inputs",
             "leave it out with --drop, or convert it",
         )
-    return found
+    return kind_of_type(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def can_be_read(kind: Any) -> bool:
+    """Whether the type of a Parquet column is one of numbers, dates or texts."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return kind_of_type(kind) is not Kind.TEXT or cells.is_text(kind)
 
 
 def kind_of_texts(column: Any, nulls: tuple[str, ...]) -> Kind | None:

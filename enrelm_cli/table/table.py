@@ -17,9 +17,9 @@ from enrelm_cli.table.census import Decision
 from enrelm_cli.table.kinds import Kind, numbers
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs, read_as
-from enrelm_cli.table.parsing import Reading
+from enrelm_cli.table.parsing import Reading, can_be_read
 from enrelm_cli.table.pieces import Batch, Check, CsvBlock, ParquetRows, Piece, header_bytes, parquet_groups
-from enrelm_cli.table.sources import CsvSource, Source, open_sources
+from enrelm_cli.table.sources import CsvSource, Source, open_sources, shorten
 
 __all__ = [
     "Batch",
@@ -53,13 +53,14 @@ class Table:
 
     sources: tuple[Source, ...]
     options: ReadAs
-    names: tuple[str, ...]  # in the order of the first source
+    names: tuple[str, ...]  # in the order of the first source, without those of `unreadable`
     label: str
     bytes: int | None  # of text, estimated where it is compressed; None for a pipe
     kinds: Mapping[str, Kind] = field(default_factory=dict)  # of the columns that are read; decided by `load`
     pieces: Sequence[Piece] = ()  # none before `load`
     rows: int | None = None  # counted by `load`
     decisions: Mapping[str, Decision] = field(default_factory=dict)  # of `load`, on columns that are not plain
+    unreadable: Mapping[str, str] = field(default_factory=dict)  # columns of lists and their like, and their types
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -77,7 +78,21 @@ def open_table(sources: Sequence[str | ArrowSource], said: ReadOptions, roles: R
     roles.check(first.names, first.label)
     for problem in unknown_dates(options, first):
         raise problem
-    return Table(opened, options, first.names, joint_label(opened), joint_bytes(opened))
+    unreadable = _unreadable(opened, roles)
+    names = tuple(name for name in first.names if name not in unreadable)
+    return Table(opened, options, names, joint_label(opened), joint_bytes(opened), unreadable=unreadable)
+
+
+def _unreadable(sources: Sequence[Source], roles: Roles) -> dict[str, str]:
+    """Columns that nobody named, of types that are neither numbers, dates nor texts."""
+    named = {roles.target, *roles.inputs, *roles.numeric, *roles.categorical, *roles.drop, *roles.keep}
+    return {
+        name: shorten(str(kind))
+        for source in sources
+        if not isinstance(source, CsvSource)
+        for name, kind in zip(source.names, source.types, strict=True)
+        if name not in named and not can_be_read(kind)
+    }
 
 
 def unknown_dates(options: ReadAs, source: Source) -> Iterator[DataError]:

@@ -520,12 +520,29 @@ def test_text_in_a_numeric_parquet_column_names_its_row(folder: Path) -> None:
     )
 
 
-def test_a_parquet_column_of_lists_is_refused_by_name_unless_dropped(folder: Path) -> None:
-    pq.write_table(pa.table({"a": [[1.0], [2.0]], "y": [1.0, 2.0]}), "t.parquet")
-    assert complaint(lambda: read("t.parquet"))[0] == (
-        "t.parquet: column 'a' holds list<element: double> values, which cannot be inputs"
-    )
-    assert read("t.parquet", roles=Roles(drop=("a",))).kinds.keys() == {"y"}
+UNREADABLE = {
+    "list": pa.array([[1.0], None]),
+    "struct": pa.array([{"a": 1}, {"a": 2}]),
+    "map": pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int64())),
+    "bytes": pa.array([b"\xff", b""]),
+    "duration": pa.array([1, 2], pa.duration("s")),
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_a_parquet_column_of_a_type_that_is_never_read_is_left_out_unless_named(folder: Path, kind: str) -> None:
+    columns = {"a": UNREADABLE[kind], "x": [1.0, 3.0], "y": [1.0, 2.0]}
+    pq.write_table(pa.table(columns), "t.parquet")
+    pq.write_table(pa.table({**columns, "a": ["p", "q"]}), "u.parquet")
+    table = read("t.parquet")
+    assert table.kinds.keys() == {"x", "y"}
+    assert table.unreadable == {"a": str(pq.read_schema("t.parquet").field("a").type)}
+    assert read(["u.parquet", "t.parquet"]).kinds.keys() == {"x", "y"}
+    assert read("t.parquet", roles=Roles(target="y", drop=("a",))).unreadable == {}
+    for named in ({"inputs": ("a",)}, {"categorical": ("a",)}, {"target": "a"}):
+        problem, _ = complaint(lambda named=named: read("t.parquet", roles=Roles(**{"target": "y", **named})))
+        assert problem.startswith("t.parquet: column 'a' holds ")
+        assert problem.endswith(" values, which cannot be inputs")
 
 
 def test_files_with_other_columns_are_not_one_table(folder: Path) -> None:
