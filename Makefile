@@ -40,7 +40,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict enrelm_cli
+	$(BIN)/mypy --strict enrelm_cli enrelm
 	$(PYTEST)
 
 # Everything, with the tests that take minutes.
@@ -62,9 +62,10 @@ sbom: $(VENV)/.installed
 audit: $(VENV)/.installed
 	.ci/audit $(VENV)
 
-# The file lists and the import graph of docs/architecture.md.
+# The file lists and the import graph of docs/architecture.md; the reference of docs/python.md and its types.
 graph: $(VENV)/.installed
 	$(BIN)/python docs/make_architecture.py
+	PYTHONPATH=. $(BIN)/python docs/make_python.py
 
 # The extras have virtual environments of their own: `nngp` alone pulls in TensorFlow.
 $(VENV)-%/.installed: pyproject.toml

@@ -12,6 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "enrelm_cli"
+PYTHON = HERE.parent / "enrelm"
 PAGE, PICTURE = HERE / "architecture.md", HERE / "imports.svg"
 BEGIN, END = "<!-- made by `make graph`: begin -->", "<!-- made by `make graph`: end -->"
 # From the top: a station may import from itself and from those below it.
@@ -45,6 +46,9 @@ BASE = (
 BASE_CAPTION = "types, errors, settings, files: imported from everywhere"
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
+# The Python interface stands beside `cli`: above show and commands, below nobody.
+INTERFACE = sorted(PYTHON.glob("*.py"))
+INTERFACE_CAPTION = "the Python interface: estimators and functions over the same commands, beside `cli/`"
 
 
 def module_of(path: Path) -> str:
@@ -91,11 +95,17 @@ def page(text: str) -> str:
 def _lists() -> str:
     base = sorted(path for path in PACKAGE.glob("*.py"))
     parts = [_list(f"`{name}/`", caption, files_of(name)) for name, caption in STATIONS.items()]
-    return "\n\n".join([*parts, _list("base", BASE_CAPTION, base)])
+    first = _list("`enrelm`, a package of its own", INTERFACE_CAPTION, INTERFACE)
+    return "\n\n".join([first, *parts, _list("base", BASE_CAPTION, base)])
+
+
+def name_of(path: Path) -> str:
+    """Within the package; with its own name where that is another."""
+    return path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else PACKAGE.parent).as_posix()
 
 
 def _list(title: str, caption: str, files: list[Path]) -> str:
-    rows = [f"| `{path.relative_to(PACKAGE).as_posix()}` | {_first_sentence(path)} |" for path in files]
+    rows = [f"| `{name_of(path)}` | {_first_sentence(path)} |" for path in files]
     return "\n".join([f"**{title}** - {caption}", "", "| file | |", "| --- | --- |", *rows])
 
 

@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 from docs import make_architecture
-from docs.make_architecture import MODULES, PACKAGE, SOURCES, STATIONS, imports_of, level_of, module_of
+from docs.make_architecture import (
+    INTERFACE,
+    MODULES,
+    PACKAGE,
+    SOURCES,
+    STATIONS,
+    imports_of,
+    level_of,
+    module_of,
+    name_of,
+)
 
 ONLY_IN = {"typer": "cli", "click": "cli", "rich": "show", "matplotlib": "show"}
 MAX_LINES, MAX_FILES = 400, 14
@@ -25,6 +35,20 @@ def test_imports_point_down_the_list_of_stations(path: Path) -> None:
     here = level_of(module_of(path))
     up = [name for name in imports_of(path) if name.startswith("enrelm_cli") and level_of(name) < here]
     assert not up
+
+
+@pytest.mark.parametrize("path", INTERFACE, ids=name_of)
+def test_the_python_interface_stands_beside_the_command_line(path: Path) -> None:
+    used = set(imports_of(path))
+    ours = [name for name in used if name.startswith("enrelm_cli.")]
+    assert all(level_of(name) > level_of("enrelm_cli.cli") for name in ours)
+    assert not {name.split(".")[0] for name in used} & {*ONLY_IN}
+    assert lines_of(path) <= MAX_LINES
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_no_station_imports_the_python_interface(path: Path) -> None:
+    assert not [name for name in imports_of(path) if name.split(".")[0] == "enrelm"]
 
 
 def test_no_module_imports_itself_by_a_detour() -> None:
@@ -68,7 +92,7 @@ def test_no_folder_outgrows_its_page(station: str) -> None:
 def test_the_page_lists_every_file_once_and_no_other() -> None:
     page = make_architecture.PAGE.read_text(encoding="utf-8")
     listed = re.findall(r"^\| `([\w/]+\.py)` \| \S", page, re.MULTILINE)
-    there = [path.relative_to(PACKAGE).as_posix() for path in SOURCES if path.stat().st_size]
+    there = [name_of(path) for path in (*INTERFACE, *SOURCES) if path.stat().st_size]
     assert sorted(listed) == sorted(there), "run: make graph"
 
 

@@ -12,7 +12,7 @@ import pytest
 import enrelm_cli
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md", "docs/reliability.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md", "docs/reliability.md", "docs/python.md"]
 # A path in code marks or in a link: with a folder, or a file that lies at the top.
 NAMED = re.compile(
     r"(?:`|\]\()((?:enrelm_cli|tests|docs|benchmarks|examples|sample_data|\.ci)/[\w./-]+|[\w-]+\.md)(?=[`)#])"

@@ -69,6 +69,7 @@ def fit(
         timings={},
         model=None,
         settings=facts.settings_facts(data, split, method, where),
+        curve=winner.curve,
         columns=outcomes(opened.dataset.encoding, final.data.view.input_map),
         notes=facts.fit_notes(final, method, winner.chosen.neurons),
     )

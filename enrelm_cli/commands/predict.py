@@ -18,6 +18,7 @@ from enrelm_cli.model.features import BLOCK_BYTES
 from enrelm_cli.model.model import Model
 from enrelm_cli.report.reports import Errors, PredictReport
 from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.output import Layout, format_rows, write_predictions
 from enrelm_cli.table.pieces import check_files
 from enrelm_cli.table.table import Batch, ReadOptions
@@ -57,10 +58,7 @@ class PredictBatch:
     def __call__(self, batch: Batch) -> tuple[bytes, Sums, Unseen]:
         X, y, unseen = self.model.encoding.for_predict(batch)
         y_hat = self.model.predict(X, self.limit)
-        columns: Array = y_hat
-        if self.half_width is not None:
-            ends = self.model.target_scale.within(np.stack([y_hat - self.half_width, y_hat + self.half_width]))
-            columns = np.column_stack([y_hat, *ends])
+        columns = y_hat if self.half_width is None else with_interval(self.model, y_hat, self.half_width)
         text = format_rows(self.layout, columns, batch.ids, batch.raw)
         return text, self._sums(y, y_hat), unseen
 
@@ -83,6 +81,31 @@ class PredictBatch:
                 "inside": int(inside),
             }
         )
+
+
+def with_interval(model: Model, y_hat: Array, half_width: float) -> Array:
+    """(t, 3): prediction, lower and upper end."""
+    ends = model.target_scale.within(np.stack([y_hat - half_width, y_hat + half_width]))
+    return np.column_stack([y_hat, *ends])
+
+
+@dataclass(frozen=True)
+class PredictValues:
+    """The predictions of a batch, as they are."""
+
+    model: Model
+
+    def __call__(self, batch: Batch) -> Array:
+        X, _, _ = self.model.encoding.for_predict(batch)
+        return self.model.predict(X)
+
+
+def predict_table(model: Model, table: ArrowSource, engine: Engine) -> Array:
+    """(t,) predictions of a table in memory, read as the model's was."""
+    model.network.require()
+    opened = open_for_predict((table,), ReadOptions(), model.encoding)
+    parts = list(engine.map(opened, PredictValues(model), "predicting"))
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:

@@ -13,11 +13,11 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache, wraps
 from itertools import takewhile
-from threading import Event
+from threading import Event, Lock
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 import numpy as np
@@ -293,9 +293,50 @@ def size(item: Any) -> int:
     return int(getattr(item, "rows", 0))
 
 
-def single_threaded_blas() -> Any:
+def single_threaded_blas() -> AbstractContextManager[None]:
     """BLAS on one thread while our own threads share the rows: the result then does not depend on their number."""
-    return _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
+    return limited_blas(1)
+
+
+@contextmanager
+def limited_blas(threads: int) -> Iterator[None]:
+    """BLAS on so many threads while the block lasts, at most: of several limits at once the smallest holds."""
+    _LIMITS.enter(threads)
+    try:
+        yield
+    finally:
+        _LIMITS.leave(threads)
+
+
+class _Limits:
+    """The process has one number of BLAS threads. Whoever comes first remembers it, whoever leaves last restores it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._active: list[int] = []
+        self._undo: dict[int, Any] = {}  # by controller, the earliest first
+
+    def enter(self, threads: int) -> None:
+        with self._lock:
+            self._active.append(threads)
+            self._apply()
+
+    def leave(self, threads: int) -> None:
+        with self._lock:
+            self._active.remove(threads)
+            if self._active:
+                self._apply()
+            while self._undo and not self._active:
+                _, limiter = self._undo.popitem()
+                limiter.restore_original_limits()
+
+    def _apply(self) -> None:
+        controller = _controller("scipy.linalg" in sys.modules)
+        limiter = controller.limit(limits=min(self._active), user_api="blas")
+        self._undo.setdefault(id(controller), limiter)
+
+
+_LIMITS = _Limits()
 
 
 def one_blas_thread(function: Callable[P, Result]) -> Callable[P, Result]:

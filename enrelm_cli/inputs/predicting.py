@@ -14,6 +14,7 @@ from enrelm_cli.inputs.encoding import Column, Encoding
 from enrelm_cli.inputs.survey.cells import coded, level_of
 from enrelm_cli.table import cells
 from enrelm_cli.table.csv_pieces import Block
+from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs, read_as
 from enrelm_cli.table.output import Layout
 from enrelm_cli.table.sources import CsvSource, Source, open_sources
@@ -115,7 +116,7 @@ class PredictInput:
 
 
 def open_for_predict(
-    sources: Sequence[str],
+    sources: Sequence[str | ArrowSource],
     said: ReadOptions,
     encoding: Encoding,
     keep: Sequence[str] = (),

@@ -79,6 +79,7 @@ class FitReport:
     settings: Json
     notes: tuple[str, ...] = ()
     columns: tuple[Outcome, ...] = ()
+    curve: Curve | None = None  # of the chosen variant; too long for the JSON
     not_saved: str = "not saved: add -o model.joblib to keep it"
 
     def to_json(self) -> Json:

@@ -19,7 +19,7 @@ from enrelm_cli.report.check_view import check_columns, check_head
 from enrelm_cli.report.compare_view import compare_view, ranks_view
 from enrelm_cli.report.curve_view import curve_view
 from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, DataFacts, Json
-from enrelm_cli.report.views import flat_settings
+from enrelm_cli.report.views import Report, flat_settings, view
 from enrelm_cli.show import svg
 from enrelm_cli.show.chart import compare_chart, curve_chart, time_chart
 
@@ -86,6 +86,9 @@ th,td{white-space:normal;padding:.15rem .4rem}figure,tr,dl{break-inside:avoid}de
 
 PageReport = CheckReport | CurveReport | CompareReport | Sequence[CompareReport]
 
+# The same rules nested in one class.
+_INSIDE = ".enrelm{" + _CSS.replace(":root{", "&{").replace("body{", "&{").replace("@page{margin:1.5cm}", "") + "}"
+
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -141,6 +144,17 @@ def _findings(findings: Sequence[Finding]) -> str:
         text = "<br>".join(_text(line) for line in one.text.splitlines())
         lines.append(f'<li><b class="{one.level}">{one.level}</b> {text}{f"<br>{remedy}" if remedy else ""}</li>')
     return f'<ul class="found">{"".join(lines)}</ul>' if lines else ""
+
+
+def fragment(report: Report) -> str:
+    """The report for a notebook: a page's blocks and charts, with a style of their own that stays inside."""
+    if isinstance(report, CurveReport):
+        body = _curve_body(report)
+    elif isinstance(report, CompareReport):
+        body = _compare_body(report, 0)
+    else:
+        body = _blocks(view(report))
+    return f'<div class="enrelm"><style>{_INSIDE}</style>{body}</div>'
 
 
 def _curve_body(report: CurveReport) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,17 +66,27 @@ def check(path: str) -> None:
 def plot(report: CurveReport | CompareReport | Sequence[CompareReport], path: str) -> None:
     """Draws the report into a file of the kind that its name ends with."""
     check(path)
-    matplotlib = _matplotlib()
     kind = Path(path).suffix.lower()[1:]
     drawn = io.BytesIO()
+    with _styled(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # a name in a script that the font does not have
+        figure(report).savefig(drawn, format=kind, dpi=300, metadata=_UNDATED[kind])
+    write_whole(path, drawn.getvalue())
+
+
+def figure(report: CurveReport | CompareReport | Sequence[CompareReport]) -> Any:
+    """The report's figure, for whoever goes on drawing."""
+    with _styled():
+        return curve_figure(report) if isinstance(report, CurveReport) else compare_figure(_several(report))
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    matplotlib = _matplotlib()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # the user's own style file must not change ours
         matplotlib.rcParams.update(_STYLE)
-        figure = curve_figure(report) if isinstance(report, CurveReport) else compare_figure(_several(report))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph")  # a name in a script that the font does not have
-            figure.savefig(drawn, format=kind, dpi=300, metadata=_UNDATED[kind])
-    write_whole(path, drawn.getvalue())
+        yield
 
 
 def _matplotlib() -> Any:

@@ -1,0 +1,52 @@
+"""What an estimator inherits: scikit-learn's classes where it is installed, else the part of them that is needed."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.exceptions import NotFittedError
+except ImportError:
+
+    class BaseEstimator:  # type: ignore[no-redef]
+        """Parameters by name."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            """The parameters and their values."""
+            names = [name for name in signature(type(self).__init__).parameters if name != "self"]
+            return {name: getattr(self, name) for name in names}
+
+        def set_params(self, **parameters: Any) -> Any:
+            """The same estimator with other parameters."""
+            known = self.get_params()
+            for name, value in parameters.items():
+                if name not in known:
+                    raise ValueError(f"Invalid parameter {name!r} for estimator {self!r}.")
+                setattr(self, name, value)
+            return self
+
+        def __repr__(self) -> str:
+            defaults = {name: one.default for name, one in signature(type(self).__init__).parameters.items()}
+            changed = {name: value for name, value in self.get_params().items() if value != defaults[name]}
+            return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
+    class RegressorMixin:  # type: ignore[no-redef]
+        """R², the score of regressors."""
+
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+            """1 - (sum of squared errors) / (sum of squares about the mean)."""
+            y = np.asarray(y, dtype=float)
+            weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+            residual = y - self.predict(X)  # type: ignore[attr-defined]
+            centred = y - np.average(y, weights=weight)
+            return float(1.0 - (weight @ residual**2) / (weight @ centred**2))
+
+    class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
+        """predict before fit."""
+
+
+__all__ = ["BaseEstimator", "NotFittedError", "RegressorMixin"]

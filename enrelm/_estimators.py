@@ -1,0 +1,244 @@
+"""Estimators over the commands of the command line: the same fit, the same model files, the same predictions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from enrelm._base import BaseEstimator, NotFittedError, RegressorMixin
+from enrelm._errors import as_python
+from enrelm._inputs import Inputs, frame_like, inputs_of_file, inputs_of_fit
+from enrelm._parameters import FitParameters, documented, settings_of
+from enrelm._results import CurveResult, Result, curve_of_fit
+from enrelm._run import running
+from enrelm._tables import columns_of, level_roles, training_table
+from enrelm_cli.commands import fit as command
+from enrelm_cli.commands.info import info
+from enrelm_cli.commands.predict import predict_table, with_interval
+from enrelm_cli.commands.saved import load_model
+from enrelm_cli.fold.folds import LocalEngine
+from enrelm_cli.model import artifact
+from enrelm_cli.model.card import ModelCard
+from enrelm_cli.model.model import Model
+from enrelm_cli.report.reports import FitReport
+from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
+from enrelm_cli.table.memory import ArrowSource
+from enrelm_cli.types import Array
+
+if TYPE_CHECKING:
+    from enrelm._typed import Parameters
+else:
+    from enrelm._parameters import Parameters
+
+
+class EnrelmRegressor(Parameters, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Non-linear regression by the Effective Non-Random Extreme Learning Machine.
+
+    The same fit as `enrelm fit`: the number of neurons is chosen on held-out rows, then the network is refitted to all
+    rows. X is a data frame (pandas, polars, pyarrow, or any that speaks Arrow) with numbers, texts, dates and missing
+    cells as they are, or an array. The parameters are the options of the command line.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> EnrelmRegressor:
+        """Fit to the rows of X and their targets y.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+            Numbers, texts, dates, booleans; missing cells are allowed.
+        y : array-like of shape (n_samples,)
+            The numbers to predict.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much a row counts (`--weight`).
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group are all held out, or none (`--group`).
+
+        Returns
+        -------
+        self : EnrelmRegressor
+            The fitted estimator.
+        """
+        table = training_table(X, y, type(self).__name__, weight=sample_weight, group=groups)
+        given = {**self.get_params(deep=False), **table.roles}
+        given["categorical"] = level_roles(table.inputs.table, given["categorical"])
+        self._fit(given, table.source)
+        self._know(inputs_of_fit(table.inputs, self.model_.encoding))
+        return self
+
+    def _fit(self, given: Mapping[str, Any], frame: ArrowSource | None, sources: tuple[str, ...] = ()) -> None:
+        with as_python():
+            chosen = settings_of(FitParameters, given)
+            data = settings_of(DataSettings, given, sources=sources, frame=frame)
+            split, method = settings_of(SplitSettings, given), settings_of(MethodSettings, given)
+            where = settings_of(EngineSettings, given)
+        with running(where, chosen.progress) as engine:
+            report, model = command.fit(data, split, method, where, chosen.variant, engine)
+        self._keep(model, report)
+
+    def _keep(self, model: Model, report: FitReport) -> None:
+        self.model_ = model
+        self.report_ = Result(report)
+        self.curve_ = CurveResult(curve_of_fit(report))
+        self.variant_ = report.variant
+        self.neurons_ = model.network.size
+
+    def _know(self, inputs: Inputs) -> None:
+        """What X has to look like from now on."""
+        self._inputs = inputs
+        self.n_features_in_ = len(inputs.names)
+        if inputs.named:
+            self.feature_names_in_ = np.array(inputs.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def predict(self, X: Any, return_interval: float | None = None) -> Any:
+        """Predict the rows of X.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+            With the columns of the fit.
+        return_interval : float, default=None
+            A level such as 0.9: also the ends of intervals that hold so many of new targets (kernel and local variant).
+
+        Returns
+        -------
+        y : array of shape (n_samples,)
+            With `return_interval` the columns prediction, lower and upper: a data frame of the kind that X is, or an
+            array of shape (n_samples, 3).
+        """
+        model = self._model()
+        if return_interval is None:
+            return self._predicted(model, X)
+        with as_python():
+            half_width = model.half_width(return_interval)
+        return frame_like(X, with_interval(model, self._predicted(model, X), half_width))
+
+    def _predicted(self, model: Model, X: Any) -> Array:
+        inputs = self._inputs
+        rows = inputs.plain_rows(X)
+        if rows is not None:
+            with as_python():
+                return model.predict(rows)
+        columns = inputs.checked(columns_of(X, inputs.names), type(self).__name__)
+        with as_python():
+            return predict_table(model, ArrowSource("X", columns.table), LocalEngine(self.threads or 0))
+
+    def _model(self) -> Model:
+        try:
+            model: Model = self.model_
+        except AttributeError:
+            name = type(self).__name__
+            raise NotFittedError(
+                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
+            ) from None
+        return model
+
+    @property
+    def feature_importances_(self) -> Array:
+        """(n_features_in_,) the share of the prediction's variance that each column moves; 0 for one left out."""
+        shares = dict(self._model().card.relevance)
+        return np.array([shares.get(name, 0.0) for name in self._inputs.names])
+
+    def with_neurons(self, n: int) -> EnrelmRegressor:
+        """The network of the first n neurons, without another fit: a fitted estimator of its own.
+
+        Its errors are those of the curve. It has no intervals: left-out errors are known of the fitted size only.
+        """
+        model = self._model()
+        size = model.network.size
+        if not 1 <= n <= size:
+            raise ValueError(f"with_neurons({n}): this model has networks of 1 to {size} neurons")
+        other = type(self)(**{**self.get_params(deep=False), "neurons": n, "select": None})
+        other.__dict__.update({name: value for name, value in vars(self).items() if name not in self.get_params()})
+        other.neurons_ = n
+        if n < size:
+            other.model_ = replace(
+                model, network=model.network.first(n), card=self._card(n), left_out=model.left_out[:0]
+            )
+        return other
+
+    def _card(self, n: int) -> ModelCard:
+        """What a file says of the network of n neurons."""
+        card = self._model().card
+        train = validation = float("nan")
+        if hasattr(self, "curve_"):
+            place = min(n, len(self.curve_.train)) - 1
+            train, validation = float(self.curve_.train[place]), float(self.curve_.validation[place])
+        facts = {name: value for name, value in card.facts.items() if name != "leave_one_out_error"}
+        known = replace(card, train_error=train, validation_error=validation, facts=facts)
+        return replace(known, neurons=n, chosen_neurons=n, selection="given")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model's file: that of `enrelm fit -o`, for `enrelm predict` and `enrelm.load`."""
+        document = self._model().to_document()
+        with as_python():
+            artifact.save(document, os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> EnrelmRegressor:
+        """Read a model's file, written here or by `enrelm fit -o`. Nothing that the file says is run."""
+        with as_python():
+            model, report = load_model(os.fspath(path)), info(os.fspath(path))
+        estimator = cls(variant=model.card.variant)
+        estimator.model_ = model
+        estimator.report_ = Result(report)
+        estimator.variant_, estimator.neurons_ = model.card.variant, model.network.size
+        estimator._know(inputs_of_file(model.encoding))
+        return estimator
+
+    # -------------------------------------------------------------------------------------------- scikit-learn
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        """From scikit-learn 1.6 on."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:
+        """Until scikit-learn 1.5."""
+        return {"allow_nan": self.missing != "error", "X_types": ["2darray", "string", "categorical"]}
+
+    # -------------------------------------------------------------------------------------------- notebooks
+
+    def _repr_html_(self) -> str:
+        if hasattr(self, "report_"):
+            return self.report_._repr_html_()
+        return f"<pre>{self!r}</pre>"
+
+    def _repr_mimebundle_(self, **how: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+EnrelmRegressor.__doc__ = f"""{EnrelmRegressor.__doc__}
+    Parameters
+    ----------
+    {documented().replace(chr(10), chr(10) + "    ")}
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns of X at fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X has names that are all strings.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        The share of the prediction's variance that each column moves.
+    variant_ : str
+        The variant that was chosen.
+    neurons_ : int
+        The number of neurons.
+    curve_ : CurveResult
+        Training and validation errors of every nested size.
+    report_ : Result
+        What the command line reports of the fit.
+    model_ : Model
+        What predicts, and what `save` writes.
+    """

@@ -1,0 +1,163 @@
+"""The commands as functions: a path or a data frame in, an estimator or a report out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from enrelm._errors import as_python
+from enrelm._estimators import EnrelmRegressor
+from enrelm._inputs import inputs_of_file
+from enrelm._parameters import (
+    DEFAULTS,
+    FITTING,
+    FitParameters,
+    named_options,
+    refuse_unknown,
+    settings_of,
+)
+from enrelm._results import CurveResult, Result
+from enrelm._run import running
+from enrelm._tables import columns_of, level_roles
+from enrelm_cli.commands import compare as compare_command
+from enrelm_cli.commands import curve as curve_command
+from enrelm_cli.errors import UsageError
+from enrelm_cli.settings import DataSettings, ElmSettings, EngineSettings, MethodSettings, SplitSettings
+from enrelm_cli.table.memory import ArrowSource, is_frame
+from enrelm_cli.variants import VARIANTS
+
+Data = Any  # a path or several, or a data frame
+
+
+def fit(data: Data, target: str, **options: Any) -> EnrelmRegressor:
+    """Fit a table to its column `target`, as `enrelm fit` does.
+
+    Parameters
+    ----------
+    data : path, sequence of paths, or data frame
+        CSV, TSV, .csv.gz or Parquet files (or globs), or a frame that has the target among its columns.
+    target : str
+        The column to predict.
+    **options
+        The options of `enrelm fit`, named as there: `variant="kernel"`, `drop=["id"]`, `memory="2G"`.
+
+    Returns
+    -------
+    EnrelmRegressor
+        Fitted; it finds columns by their names, in any order, and ignores others.
+    """
+    refuse_unknown(options, named_options("fit", *FITTING), "fit")
+    estimator = EnrelmRegressor(**{name: value for name, value in options.items() if name in DEFAULTS})
+    given, sources, frame = _given(data, target, options)
+    _refuse_cluster(given, frame)
+    estimator._fit(given, frame, sources)
+    estimator._know(inputs_of_file(estimator.model_.encoding))
+    return estimator
+
+
+def curve(data: Data, target: str, variant: str = "kernel", with_elm: bool = False, **options: Any) -> CurveResult:
+    """The error of every network size, and three choices of the number of neurons, as `enrelm curve` finds them.
+
+    Parameters
+    ----------
+    data, target
+        As for `fit`.
+    variant : str
+        One of the variants, or "all".
+    with_elm : bool
+        Add the error band of random ELMs.
+    **options
+        The options of `enrelm curve`.
+
+    Returns
+    -------
+    CurveResult
+        With arrays `neurons`, `train`, `validation`, with `choices`, `plot()` and `to_json()`.
+    """
+    given, data_, split, method, where, elm = _settings("curve", data, target, options)
+    variants = VARIANTS if variant == "all" else (variant,)
+    with as_python():
+        settings_of(FitParameters, {"variant": variants[0]})
+    with running(where, bool(given.get("progress"))) as engine:
+        report = curve_command.curve(data_, split, method, where, variants, elm if with_elm else None, engine)
+    return CurveResult(report)
+
+
+def compare(
+    data: Data,
+    target: str,
+    method: str | Sequence[str] = (),
+    protocol: str = "test",
+    repeats: int = 5,
+    test_size: float = 0.25,
+    **options: Any,
+) -> Result:
+    """The variants, the random ELM, linear regression and other libraries on the same splits, as `enrelm compare`.
+
+    Parameters
+    ----------
+    data, target
+        As for `fit`.
+    method : str or sequence of str
+        The methods to compare; all that are installed if there is none.
+    protocol : {"test", "paper"}
+        Report on separate test rows, or choose and report on the same rows.
+    repeats : int
+        Number of splits.
+    test_size : float
+        Fraction of rows used only for testing.
+    **options
+        The options of `enrelm compare`.
+
+    Returns
+    -------
+    Result
+        With `rows` (a method each, the best first), `plot()` and `to_json()`.
+    """
+    given, data_, split, method_, where, elm = _settings("compare", data, target, options)
+    methods = (method,) if isinstance(method, str) else tuple(method)
+    with running(where, bool(given.get("progress"))) as engine:
+        chosen = methods or compare_command.default_methods()
+        plan = compare_command.ComparePlan(chosen, protocol, repeats, test_size)
+        return Result(compare_command.compare(data_, split, method_, where, elm, plan, engine))
+
+
+def load(path: str | os.PathLike[str]) -> EnrelmRegressor:
+    """Read a model's file, written by `save` or by `enrelm fit -o`. Nothing that the file says is run."""
+    return EnrelmRegressor.load(path)
+
+
+def _settings(command: str, data: Data, target: str, options: Mapping[str, Any]) -> tuple[Any, ...]:
+    known = named_options(command, *FITTING, ElmSettings)
+    refuse_unknown(options, {name: None for name in known if name != "variant"}, command)
+    given, sources, frame = _given(data, target, options)
+    _refuse_cluster(given, frame)
+    with as_python():
+        return (
+            given,
+            settings_of(DataSettings, given, sources=sources, frame=frame),
+            settings_of(SplitSettings, given),
+            settings_of(MethodSettings, given),
+            settings_of(EngineSettings, given),
+            settings_of(ElmSettings, given),
+        )
+
+
+def _given(
+    data: Data, target: str, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], tuple[str, ...], ArrowSource | None]:
+    """(options with the target, paths, table in memory)."""
+    given = {**options, "target": target}
+    if not is_frame(data):
+        paths = [data] if isinstance(data, str | os.PathLike) else data
+        return given, tuple(os.fspath(path) for path in paths), None
+    columns = columns_of(data)
+    given["categorical"] = [name for name in level_roles(columns.table, given.get("categorical")) if name != target]
+    return given, (), ArrowSource("data frame", columns.table)
+
+
+def _refuse_cluster(given: Mapping[str, Any], frame: ArrowSource | None) -> None:
+    if frame is not None and given.get("engine") == "dask":
+        with as_python():
+            raise UsageError("the workers of a cluster cannot read a data frame", "name the files that it came from")
