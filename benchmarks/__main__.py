@@ -23,6 +23,7 @@ SECTIONS = {
     "selection": ("selection", True),
     "kernel": ("kernel", True),
     "predict": ("predicting", True),
+    "python": ("python_calls", False),
     "reading": ("reading", True),
     "startup": ("startup", False),
     "scale": ("scale", False),

@@ -144,10 +144,11 @@ class KernelFeatures:
 
     def combine(self, X: Array, beta: Array) -> Array:
         """phi(X) beta without forming phi: (t,)."""
-        prepared, weights, rows = self.prepared, self.P @ beta, block_rows(len(self.Z))
-        parts = [prepared.against(X[start : start + rows]) @ weights for start in range(0, len(X), rows)]
-        total: Array = np.concatenate(parts) if parts else np.zeros(0)
-        return total - self.offset @ beta
+        return self.weighted(beta)(X)
+
+    def weighted(self, beta: Array) -> WeightedKernel:
+        """X -> phi(X) beta."""
+        return WeightedKernel(self.prepared, self.P @ beta, float(self.offset @ beta))
 
     def take(self, order: NDArray[np.int64]) -> KernelFeatures:
         return replace(self, P=np.ascontiguousarray(self.P[:, order]), offset=self.offset[order])
@@ -175,6 +176,22 @@ class KernelFeatures:
     @staticmethod
     def from_document(document: dict[str, Any]) -> KernelFeatures:
         return KernelFeatures(kernel_from(document), document["Z"], document["P"], document["offset"])
+
+
+@dataclass(frozen=True)
+class WeightedKernel:
+    """K(x, Z) w - c: what a prediction needs that no row changes is computed once."""
+
+    landmarks: Prepared
+    weights: Array  # (m,)
+    constant: float
+
+    def __call__(self, X: Array) -> Array:
+        """(t, d) -> (t,)."""
+        rows = block_rows(len(self.weights))
+        parts = [self.landmarks.against(X[start : start + rows]) @ self.weights for start in range(0, len(X), rows)]
+        total: Array = np.concatenate(parts) if parts else np.zeros(0)
+        return total - self.constant
 
 
 # --- a kernel in a document ------------------------------------------------------------------------------------------

@@ -6,7 +6,9 @@ made it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -46,7 +48,18 @@ class Network:
 
     def predict(self, X: Array) -> Array:
         """Standardised rows to standardised predictions: (t, d) -> (t,)."""
-        return self.intercept + (self.features.combine(X, self.beta) if self.size else np.zeros(len(X)))
+        return self.intercept + (self._combined(X) if self.size else np.zeros(len(X)))
+
+    @cached_property
+    def _combined(self) -> Callable[[Array], Array]:
+        """X -> s(X) beta; small batches would spend their time on what is the same for all."""
+        if isinstance(self.features, KernelFeatures):
+            return self.features.weighted(self.beta)
+        return partial(self.features.combine, beta=self.beta)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is computed from the fields stays here."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def require(self) -> None:
         """Complain before any output where predicting needs something that is not installed."""

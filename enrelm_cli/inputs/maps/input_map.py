@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from enrelm_cli.inputs.checks import integers, must, numbers, whole
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.column_map import FAR, ColumnMap, Folds
+from enrelm_cli.inputs.maps.few_rows import FEW, FewRows, few_rows
 from enrelm_cli.inputs.maps.levels import LevelIndicators, LevelMeans
 from enrelm_cli.inputs.maps.missing import Missing
 from enrelm_cli.inputs.maps.numbers import Scores, Squashed, ValueIndicators
@@ -50,11 +51,18 @@ class Expansion:
     def __call__(self, raw: Array, fold: Folds | None = None) -> Array:
         """(t, columns) -> E (t, width); `fold` (t,) where the rows are training rows."""
         E = np.empty((len(raw), self.width))
+        if len(raw) <= FEW and fold is None and not np.isnan(raw).any():
+            self._few_rows.write(raw, E)
+            return E
         at = 0
         for one in self.maps:
             one.write(raw[:, one.column], fold, E[:, at : at + one.width])
             at += one.width
         return E
+
+    @cached_property
+    def _few_rows(self) -> FewRows:
+        return few_rows(self.maps)
 
     def names(self, columns: Sequence[Column]) -> tuple[str, ...]:
         return tuple(name for one in self.maps for name in one.names(columns[one.column]))

@@ -35,6 +35,14 @@ def _check_part(column: Column, part: str) -> None:
     checks.must(part in PARTS and (part != VALUE) is column.is_date, f"{column.name!r} has no part {part!r}")
 
 
+def squash(x: Array, centre: float | Array, unit: float | Array) -> Array:
+    """z / sqrt(1 + (z/3)^2), z = (x - centre) / unit."""
+    with np.errstate(over="ignore"):
+        z = np.clip((x - centre) / unit, -_FAR, _FAR)
+    squashed: Array = z / np.sqrt(1.0 + (z / BEND) ** 2)
+    return squashed
+
+
 @dataclass(frozen=True)
 class Squashed:
     """z / sqrt(1 + (z/3)^2)."""
@@ -54,10 +62,7 @@ class Squashed:
 
     def of(self, x: Array) -> Array:
         """(t,) -> (t,), NaN where missing."""
-        with np.errstate(over="ignore"):
-            z = np.clip((x - self.centre) / self.unit, -_FAR, _FAR)
-        squashed: Array = z / np.sqrt(1.0 + (z / BEND) ** 2)
-        return squashed
+        return squash(x, self.centre, self.unit)
 
     def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
         squashed = self.of(part_of(raw, self.part))
