@@ -32,6 +32,7 @@ WEIGHTS = (
     "check_all_zero_sample_weights_error",
     "check_sample_weights_shape",
     "check_sample_weights_not_overwritten",
+    "check_sample_weights_invariance",
     "check_sample_weight_equivalence",
     "check_sample_weight_equivalence_on_dense_data",
 )
