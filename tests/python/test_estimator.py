@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info
 
 import enrelm
 from enrelm import EnrelmError, EnrelmRegressor
-from enrelm._parameters import PARAMETERS
+from enrelm._parameters import OF_FILES, PARAMETERS
 from enrelm_cli.fields import all_options
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
 from tests.cli_runner import succeed
@@ -92,7 +92,7 @@ def test_plain_arrays_take_a_short_way_to_the_same_predictions(model: EnrelmRegr
 def test_every_option_of_fit_is_a_parameter() -> None:
     classes = (DataSettings, SplitSettings, MethodSettings, EngineSettings)
     names = {option.name for one in classes for option in all_options(one, "fit")}
-    of_files = {"data", "target", "delimiter", "encoding", "engine", "scheduler", "memory"}
+    of_files = {"data", *OF_FILES}
     assert names - of_files - {"transform"} == PARAMETERS.keys() - {"variant", "progress", "target_transform"}
 
 

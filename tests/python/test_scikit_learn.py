@@ -96,6 +96,7 @@ def test_copies_by_pickle_predict_the_same(rows: tuple[Any, Any]) -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(rows[0]), model.predict(rows[0]))
 
 
+@pytest.mark.slow
 def test_rows_are_fitted_in_other_processes(rows: tuple[Any, Any]) -> None:
     joblib = pytest.importorskip("joblib")
     model = EnrelmRegressor(variant="approximate", **QUICK)
