@@ -241,11 +241,13 @@ def _cast(array: Any, kind: Kind, found: Format | None, nulls: tuple[str, ...]) 
 def parquet_kind(label: str, name: str, kind: Any) -> Kind | None:
     """The kind for the type of a Parquet column."""
     if not can_be_read(kind):
-        raise DataError(
-            f"{label}: column {name!r} holds {kind} values, which cannot be inputs",
-            "leave it out with --drop, or convert it",
-        )
+        raise unreadable_error(label, name, kind)
     return kind_of_type(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def unreadable_error(label: str, name: str, kind: Any) -> DataError:
+    problem = f"{label}: column {name!r} holds {kind} values, which cannot be inputs"
+    return DataError(problem, "leave it out with --drop, or convert it")
 
 
 def can_be_read(kind: Any) -> bool:

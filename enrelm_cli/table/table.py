@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.settings import ReadOptions, Roles, close_names, listed
@@ -78,21 +78,24 @@ def open_table(sources: Sequence[str | ArrowSource], said: ReadOptions, roles: R
     roles.check(first.names, first.label)
     for problem in unknown_dates(options, first):
         raise problem
-    unreadable = _unreadable(opened, roles)
-    names = tuple(name for name in first.names if name not in unreadable)
-    return Table(opened, options, names, joint_label(opened), joint_bytes(opened), unreadable=unreadable)
+    return table_of(opened, options, roles)
 
 
-def _unreadable(sources: Sequence[Source], roles: Roles) -> dict[str, str]:
-    """Columns that nobody named, of types that are neither numbers, dates nor texts."""
+def table_of(sources: Sequence[Source], options: ReadAs, roles: Roles) -> Table:
+    """Sources with the same columns. What is neither numbers, dates nor texts is left out, unless a role names it."""
     named = {roles.target, *roles.inputs, *roles.numeric, *roles.categorical, *roles.drop, *roles.keep}
-    return {
-        name: shorten(str(kind))
-        for source in sources
-        if not isinstance(source, CsvSource)
-        for name, kind in zip(source.names, source.types, strict=True)
-        if name not in named and not can_be_read(kind)
-    }
+    unreadable = {name: shorten(str(kind)) for _, name, kind in unreadable_columns(sources) if name not in named}
+    names = tuple(name for name in sources[0].names if name not in unreadable)
+    return Table(tuple(sources), options, names, joint_label(sources), joint_bytes(sources), unreadable=unreadable)
+
+
+def unreadable_columns(sources: Sequence[Source]) -> Iterator[tuple[Source, str, Any]]:
+    """(source, name, type) of columns that hold lists and the like."""
+    for source in sources:
+        if not isinstance(source, CsvSource):
+            for name, kind in zip(source.names, source.types, strict=True):
+                if not can_be_read(kind):
+                    yield source, name, kind
 
 
 def unknown_dates(options: ReadAs, source: Source) -> Iterator[DataError]:

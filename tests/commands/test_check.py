@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli_runner import Outcome, run, succeed
@@ -274,3 +276,11 @@ def test_a_page_shows_findings_and_a_small_chart_for_each_column(tmp_path: Path)
 @pytest.mark.parametrize("name", ["friedman", "linear", "network"])
 def test_the_sample_tables_raise_no_alarm(name: str) -> None:
     assert succeed("check", SAMPLES / f"{name}.csv", "-t", "y", "--strict", "-f", "json").json["findings"] == []
+
+
+def test_a_parquet_column_of_lists_is_a_note_as_at_fit_and_an_error_where_it_is_named(tmp_path: Path) -> None:
+    pq.write_table(pa.table({**clean(), "tags": [["a"]] * ROWS}), tmp_path / "t.parquet")
+    found = findings(succeed("check", tmp_path / "t.parquet", "-t", "y", "-f", "json"))
+    assert [*found] == [("unreadable", "tags")]
+    assert "list<" in found["unreadable", "tags"]["text"]
+    assert run("check", tmp_path / "t.parquet", "-t", "y", "--categorical", "tags").code == 3

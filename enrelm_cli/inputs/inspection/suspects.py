@@ -80,6 +80,8 @@ def _left_out(looked: Looked) -> Iterator[Finding]:
     for one in looked.encoding.left_out:
         if one.why == "no value":
             yield Finding("note", "empty", one.name, f"column {one.name!r} left out: no value")
+        elif one.kind is Kind.OTHER:
+            yield Finding("note", "unreadable", one.name, f"column {one.name!r} left out: {one.why}")
         else:
             text = f"column {one.name!r} left out: {one.why.partition(';')[0]}"
             yield Finding("note", "identifier", one.name, text, categorical(one.name), "uses it all the same")

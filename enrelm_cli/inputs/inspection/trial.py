@@ -11,9 +11,9 @@ from enrelm_cli.settings import ReadOptions, Roles
 from enrelm_cli.table import cells
 from enrelm_cli.table.load import read_rows, wrong_columns
 from enrelm_cli.table.options import ReadAs, read_as
-from enrelm_cli.table.parsing import parquet_kind
-from enrelm_cli.table.sources import CsvSource, ParquetSource, Source, try_sources
-from enrelm_cli.table.table import Table, check_same_columns, joint_bytes, joint_label, unknown_dates
+from enrelm_cli.table.parsing import unreadable_error
+from enrelm_cli.table.sources import CsvSource, Source, try_sources
+from enrelm_cli.table.table import Table, check_same_columns, table_of, unknown_dates, unreadable_columns
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def try_table(
         return Trial(None, roles, (*problems, *others))
     first = sources[0]
     unknown = [*roles.unknown(first.names, first.label)]
-    nested = [*_nested(sources)]
+    nested = [*_nested(sources, roles)]
     undated = [*unknown_dates(options, first)]
     roles = _without(roles, {(role, name) for role, name, _ in unknown})
     roles = replace(roles, drop=tuple(dict.fromkeys((*roles.drop, *(name for name, _ in nested)))))
@@ -73,15 +73,12 @@ def _without(roles: Roles, apart: set[tuple[str, str]]) -> Roles:
     return replace(roles, target=None if ("target", str(roles.target)) in apart else roles.target, **kept)
 
 
-def _nested(sources: Sequence[Source]) -> Iterator[tuple[str, DataError]]:
-    """Columns of Parquet files that hold lists and the like."""
-    for source in sources:
-        if isinstance(source, ParquetSource):
-            for name, kind in zip(source.names, source.types, strict=True):
-                try:
-                    parquet_kind(source.label, name, kind)
-                except DataError as problem:
-                    yield name, problem
+def _nested(sources: Sequence[Source], roles: Roles) -> Iterator[tuple[str, DataError]]:
+    """Columns that a role names although they hold lists and the like."""
+    named = {roles.target, *roles.inputs, *roles.numeric, *roles.categorical}
+    for source, name, kind in unreadable_columns(sources):
+        if name in named:
+            yield name, unreadable_error(source.label, name, kind)
 
 
 def _readable(
@@ -91,9 +88,7 @@ def _readable(
 
     def read(some: Sequence[Source]) -> Table:
         formats = tuple(pair for pair in options.formats if pair[0] in some[0].names)
-        table = Table(
-            tuple(some), replace(options, formats=formats), some[0].names, joint_label(some), joint_bytes(some)
-        )
+        table = table_of(some, replace(options, formats=formats), roles)
         return read_rows(table, roles, engine, in_memory(table))
 
     try:
