@@ -193,3 +193,48 @@ def test_four_rows_that_cannot_be_split_are_told_why() -> None:
         hash_split(np.repeat(keys(1), 4), True, 1, 0.25)
     with pytest.raises(DataError, match="the inputs of the 4 rows take only 2 different values"):
         hash_split(np.repeat(keys(2), 2), True, 1, 0.25)
+
+
+def repeated(*counts: int) -> Keys:
+    """So many rows of each of several inputs."""
+    return np.repeat(np.arange(len(counts), dtype=np.uint64), counts)
+
+
+@pytest.mark.parametrize(
+    ("key", "rows", "repeats"),
+    [
+        (repeated(1, 9), 10, True),  # one of ten is new: exactly the share
+        (repeated(1, 1, 8), 10, False),
+        (repeated(2, 2, 2, 2, 2), 10, True),
+        (repeated(*[1] * 10), 10, False),
+        (repeated(*[2] * 10), 200, True),  # a sample: ten inputs, which are no more than a tenth of the rows
+        (repeated(*[2] * 10), 100, True),
+        (repeated(*[2] * 10), 99, False),
+        (repeated(*[1] * 10), 1000, False),  # nothing repeats in the sample
+        (repeated(*[2] * 5, *[1] * 5), 1000, True),
+    ],
+)
+def test_rows_mostly_repeat_where_a_fresh_one_is_new_with_a_tenth_at_most(key: Keys, rows: int, repeats: bool) -> None:
+    assert mostly_repeats(key, rows) is repeats
+
+
+def test_the_key_of_a_row_does_not_depend_on_rows_that_are_unlike_it() -> None:
+    key, y = repeated(3, 1, 2), np.array([1.0, 1.0, 2.0, 1.0, 5.0, 5.0])
+    alone, order = row_keys_of(key, y), np.array([5, 2, 0, 4])
+    assert len(set(alone.tolist())) == len(y)
+    among = row_keys_of(key[order], y[order])
+    assert {*among.tolist()} == {alone[0], alone[2], alone[4], alone[5]}
+
+
+def test_what_is_left_of_a_permutation_must_be_enough_to_train_on() -> None:
+    assert np.bincount(paper_split(8, 1, 0.25, 0.25).listed).tolist() == [4, 2, 2]
+    with pytest.raises(DataError, match="too few"):
+        paper_split(4, 1, 0.25, 0.5)
+
+
+def test_without_test_rows_nothing_is_below_their_bound_and_all_rows_cannot_be_test_rows() -> None:
+    key = np.random.default_rng(0).integers(0, 2**63, 50).astype(np.uint64)
+    assert hash_split(key, True, 1, 0.25).test_below == 0
+    for size in (1.0, 1.5, -0.1):
+        with pytest.raises(UsageError):
+            hash_split(key, True, 1, 0.25, size)

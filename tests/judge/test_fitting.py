@@ -7,15 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from enrelm_cli.errors import DataError
 from enrelm_cli.inputs.split import Everything, Side, hash_split
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.judge.curve import Curve, choices
 from enrelm_cli.judge.errors import curve_of
 from enrelm_cli.judge.fitting import choose, fit_variant, refit_variant
+from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis, basis_of, tune
 from enrelm_cli.settings import KernelSettings, MethodSettings
 from enrelm_cli.types import Array
 from enrelm_cli.variants import named
+from enrelm_cli.variants._variant import Variant
 from tests.problems import problem
 
 METHOD = MethodSettings(kernel=KernelSettings(tune=False, weight_variance=0.3, bias_variance=0.2))
@@ -141,3 +144,54 @@ def test_only_a_variant_that_knows_its_left_out_errors_has_some() -> None:
         basis = start(name, data)
         network = fit_variant(named(name), basis, METHOD).network
         assert len(named(name).left_out(basis, network)) == (data.T if some else 0)
+
+
+class Fixed(Variant):
+    """A variant whose refit is a path that was given."""
+
+    name = "fixed"
+
+    def __init__(self, path: Network) -> None:
+        self.path = path
+
+    def most_neurons(self, basis: Basis, method: MethodSettings) -> int:
+        return self.path.size
+
+    def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
+        return self.path
+
+
+@pytest.mark.parametrize(
+    ("errors", "sizes"),
+    [
+        ([3.0, 1.5, 1.2, 0.9, 1.1, 0.8], [4, 4, 4, 4, 6, 6]),
+        ([0.9, 1.5, 0.7, 0.6, 0.5, 0.4], [1, 3, 3, 4, 5, 6]),
+        ([9.0, 8.0, 7.0, 6.0, 5.0, 4.0], [6] * 6),
+    ],
+)
+def test_a_refit_takes_the_next_size_that_is_better_than_the_mean_or_all(
+    errors: list[float], sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = split_problem(60)
+    fitted = fit_variant(named("kernel"), start("kernel", data), METHOD)
+    path = Fixed(fitted.network.first(6))
+    monkeypatch.setattr("enrelm_cli.judge.fitting.curve_of", lambda *_: np.array(errors))
+    more = start("kernel", more_rows(data))
+    chosen = [replace(fitted, variant=path, chosen=replace(fitted.chosen, neurons=n)) for n in range(1, 7)]
+    assert [refit_variant(one, more, METHOD).size for one in chosen] == sizes
+    # The rows that chose the size have seen the order: there it is what was chosen.
+    assert [refit_variant(one, fitted.basis, METHOD).size for one in chosen] == [1, 2, 3, 4, 5, 6]
+
+
+def test_validation_rows_at_the_training_mean_are_an_error_with_a_remedy() -> None:
+    X, _ = problem(1, T=80)
+    key = rows_of_arrays(X, X[:, 0]).sample
+    split = hash_split(key.key, True, 3, 0.25)
+    held_out = split.sides(key) == Side.VALIDATION
+    signs = np.where(np.cumsum(~held_out) % 2, 1.0, -1.0)
+    signs[np.flatnonzero(~held_out)[-1]] *= (np.count_nonzero(~held_out) % 2) == 0
+    y = np.empty(len(X))
+    y[key.numbers()] = np.where(held_out, 0.0, signs)
+    data = training(rows_of_arrays(X, y), split)
+    with pytest.raises(DataError, match="every validation row is the mean"):
+        fit_variant(named("approximate"), start("approximate", data), METHOD)
