@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from enrelm_cli.inputs.split import RowSplit
+from enrelm_cli.inputs.split import RowSplit, Side
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training, cut, rows_of_arrays, training
 from enrelm_cli.judge import baselines
 from enrelm_cli.judge.baselines import (
     ElmCurves,
+    LinearRows,
     RandomElm,
     elm_curve,
     elm_weights,
+    linear_error,
     linear_network,
     nested_least_squares,
 )
@@ -196,3 +198,15 @@ def test_fewer_rows_than_inputs_stay_finite() -> None:
     network = linear_network(as_they_are(X, y, X_new, y_new))
     np.testing.assert_allclose(network.predict(X), y, atol=1e-9)
     assert np.isfinite(network.predict(X_new)).all()
+
+
+@pytest.mark.parametrize(("T", "d"), [(90, 5), (30, 60)])
+def test_the_error_of_linear_regression_from_sums_is_that_of_its_residuals(T: int, d: int) -> None:
+    X, y, X_new, y_new = problem(23, T=T, d=d)
+    data = as_they_are(X, y, X_new, y_new, piece_rows=32)
+    expected = np.linalg.norm(lstsq(X, y, X_new) - y_new) / np.linalg.norm(y_new)
+    assert linear_error(data, Side.VALIDATION) == pytest.approx(expected)
+    sums = data.fold(LinearRows(data.view, (Side.TRAIN, Side.VALIDATION)), "sums")
+    assert linear_error(data, Side.VALIDATION, sums) == pytest.approx(expected)
+    residual = np.linalg.norm(lstsq(X, y, X) - y) / np.linalg.norm(y)
+    assert linear_error(data, Side.TRAIN) == pytest.approx(residual, abs=1e-12)

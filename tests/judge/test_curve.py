@@ -227,3 +227,27 @@ def test_curves_count_their_neurons_from_one() -> None:
     curve = Curve("kernel", e, e, choices(e), None, False, 2).to_json()
     assert [point["neurons"] for point in curve["curve"]] == [1, 2]
     assert curve["choices"]["best"] == {"neurons": 2, "validation_error": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("curve", "neurons"),
+    [
+        # The noise of the sizes up to three times the lowest counts: of a shorter or a longer stretch of these curves
+        # it would move the knee to 10, or hide it.
+        (
+            "1 .85 .72 .63 .56 .5 .46 .42 .39 .37 .36 .34 .33 .33 .32 .32 .31 .44 .46 .42 .4 .36 .35 .36 .31 .36 .44 .51"
+            " .49 .4 .31 .43 .64 .38 .43 .54 .52 .44 .48 .32 .51 .36 .56 .34 .5 .43 .38 .36 .66 .32 .39 .31 .85 .52",
+            9,
+        ),
+        (
+            "1 .72 .56 .46 .39 .36 .33 .32 .31 .31 .3 .3 .3 .48 .65 .5 .5 .48 .45 .57 .46 .43 .36 .42 .52 .45 .34 .45 .4"
+            " .58 .36 .59 .33 .38 .67 .31 .41 .35 .37 .39 .49",
+            5,
+        ),
+        # Deep enough, but the drop is not six times the noise.
+        ("1 .3 .56 .6 .34 .38 .5 .49 .37", None),
+    ],
+)
+def test_noise_is_measured_where_the_knee_may_be(curve: str, neurons: int | None) -> None:
+    found = knee(np.array([float(error) for error in curve.split()]))
+    assert (found and found.neurons) == neurons
