@@ -219,10 +219,10 @@ def test_rows_mostly_repeat_where_a_fresh_one_is_new_with_a_tenth_at_most(key: K
 
 
 def test_the_key_of_a_row_does_not_depend_on_rows_that_are_unlike_it() -> None:
-    key, y = repeated(3, 1, 2), np.array([1.0, 1.0, 2.0, 1.0, 5.0, 5.0])
-    alone, order = row_keys_of(key, y), np.array([5, 2, 0, 4])
+    key, y = repeated(3, 1, 2), hash_numbers(np.array([1.0, 1.0, 2.0, 1.0, 5.0, 5.0]))
+    alone, order = single_rows(key, y), np.array([5, 2, 0, 4])
     assert len(set(alone.tolist())) == len(y)
-    among = row_keys_of(key[order], y[order])
+    among = single_rows(key[order], y[order])
     assert {*among.tolist()} == {alone[0], alone[2], alone[4], alone[5]}
 
 

@@ -27,7 +27,7 @@ KERNEL = named("kernel")
 def split_problem(T: int = 300) -> Training:
     X, y = problem(1, T=T)
     rows = rows_of_arrays(X, np.exp(y / np.std(y)))
-    return training(rows, hash_split(rows.sample.key, True, 3, 0.25))
+    return training(rows, hash_split(rows.sample.unit, True, 3, 0.25))
 
 
 def on_a_log_scale(data: Training) -> Training:

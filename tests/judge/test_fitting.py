@@ -186,7 +186,7 @@ def test_a_refit_takes_the_next_size_that_is_better_than_the_mean_or_all(
 def test_validation_rows_at_the_training_mean_are_an_error_with_a_remedy() -> None:
     X, _ = problem(1, T=80)
     key = rows_of_arrays(X, X[:, 0]).sample
-    split = hash_split(key.key, True, 3, 0.25)
+    split = hash_split(key.unit, True, 3, 0.25)
     held_out = split.sides(key) == Side.VALIDATION
     signs = np.where(np.cumsum(~held_out) % 2, 1.0, -1.0)
     signs[np.flatnonzero(~held_out)[-1]] *= (np.count_nonzero(~held_out) % 2) == 0
