@@ -68,7 +68,7 @@ def curve_report(*variants: str, with_elm: bool = False) -> CurveReport:
 
 @cache
 def compare_report(protocol: str, repeats: int) -> CompareReport:
-    plan = compare.ComparePlan((*THREE, "elm", "linear"), protocol, repeats)
+    plan = compare.ComparePlan((*THREE, "elm", "linear"), protocol, repeats, 0.25)
     report = timeless(compare.compare(FRIEDMAN, SPLIT, METHOD, WHERE, ELM, plan, engine()))
     rows = tuple(replace(row, fit_seconds=0.5 * k, predict_seconds=0.003 * k) for k, row in enumerate(report.rows, 1))
     told: CompareReport = replace(

@@ -14,8 +14,9 @@ from html import escape
 import numpy as np
 
 from benchmarks.paper.measure import Json
-from enrelm_cli.show.axes import Scale, colour
+from enrelm_cli.show.axes import Scale
 from enrelm_cli.show.chart import Axis, Chart, Line, Mark, continued, elm_marks, level
+from enrelm_cli.show.palette import paint_of
 from enrelm_cli.show.svg import Frame, drawing, sample
 from enrelm_cli.types import Array
 
@@ -63,7 +64,7 @@ def figure(title: str, panels: Sequence[Panel]) -> str:
     drawn = [
         f'<g transform="translate({k % _COLUMNS * _PANEL.width} {_HEAD + k // _COLUMNS * _PANEL.height})">'
         f'<text class="t" x="{_PANEL.left}" y="12">{escape(chart.title)}</text>'
-        f"{drawing(chart, _PANEL, 'frame', colour)}</g>"
+        f"{drawing(chart, _PANEL, 'frame', _light)}</g>"
         for k, chart in enumerate(charts)
     ]
     return (
@@ -78,7 +79,7 @@ def figure(title: str, panels: Sequence[Panel]) -> str:
 def _legend(chart: Chart) -> str:
     parts, x = [], 8
     for mark in chart.named():
-        parts.append(f'<svg x="{x}" y="23">{sample(mark, colour)}</svg>')
+        parts.append(f'<svg x="{x}" y="23">{sample(mark, _light)}</svg>')
         parts.append(f'<text x="{x + 28}" y="33">{escape(mark.name)}</text>')
         x += 46 + 5 * len(mark.name)
     return "".join(parts)
@@ -106,3 +107,7 @@ def _error_scale(panel: Panel) -> Scale:
     low = min(float(np.min(curve)) for curve in (panel.approximate, panel.incremental, panel.elm["low"]))
     start = max(float(panel.approximate[0]), float(panel.incremental[0]), min(float(panel.elm["mean"][0]), 1.2))
     return Scale(max(0.0, low - 0.05 * (start - low)), 1.05 * start)
+
+
+def _light(method: str) -> str:
+    return paint_of(method).light

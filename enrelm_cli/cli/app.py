@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import sys
 
-from enrelm_cli.cli import check, commands
+from enrelm_cli.cli import check, commands, startup
 from enrelm_cli.cli.guard import EXIT_CODES
-from enrelm_cli.cli.program import app
+from enrelm_cli.cli.program import COMMANDS, app, register
 from enrelm_cli.fields import PANELS
 
 __all__ = ["EXIT_CODES", "PANELS", "app", "check", "commands", "main"]
 
 
+# Options take time to build: where the process is one command, those of the typed one are enough.
+_typed = [name for name in sys.argv[1:2] if name in COMMANDS and startup.is_own_process()]
+for _name in _typed or COMMANDS:
+    register(_name)
+
+
 def main() -> None:
     """Both the console script and `python -m enrelm_cli` are called enrelm."""
-    # Typer builds every option of every registered command; the one that is typed is enough.
-    typed = [command for command in app.registered_commands if [command.name] == sys.argv[1:2]]
-    app.registered_commands = typed or app.registered_commands
     app(prog_name="enrelm")

@@ -118,13 +118,23 @@ class _Command(TyperCommand):
         return option
 
 
+# Every command's function, in the order of `enrelm --help`.
+COMMANDS: dict[str, Callable[..., None]] = {}
+
+
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Makes a command of the function.
+    """The function is a command once it is registered."""
+    COMMANDS[function.__name__] = function
+    return function
+
+
+def register(name: str) -> None:
+    """Builds the options of a command.
 
     A parameter that is annotated with settings becomes their options, and is handed in built and checked; so are the
     `Screen` to write on and the `CommandLine` as it was typed.
     """
-    name = function.__name__
+    function = COMMANDS[name]
     wanted = {one.name: one.annotation for one in inspect.signature(function, eval_str=True).parameters.values()}
     settings = {one: kind for one, kind in wanted.items() if issubclass(kind, Settings)}
 
@@ -143,4 +153,4 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     shown = [context, *parameters(settings.values(), name)]
     run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
-    return app.command(name, cls=_Command, help=_help(function.__doc__))(run)
+    app.command(name, cls=_Command, help=_help(function.__doc__))(run)

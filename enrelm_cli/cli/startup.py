@@ -21,6 +21,10 @@ def take_over() -> None:
     _open_closed_streams()
 
 
+def is_own_process() -> bool:
+    return _own_process
+
+
 def exit_on_signals() -> None:
     """Before and after a command there is nothing to clean up, and a traceback would help nobody."""
     for number in (signal.SIGTERM, signal.SIGINT):

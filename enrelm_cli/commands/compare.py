@@ -39,9 +39,9 @@ class ComparePlan:
     """What is compared, and how it is judged."""
 
     methods: tuple[str, ...]
-    protocol: str = "test"
-    repeats: int = 5
-    test_size: float = 0.25
+    protocol: str
+    repeats: int
+    test_size: float
 
     def __post_init__(self) -> None:
         for name in self.methods:

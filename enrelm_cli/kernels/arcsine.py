@@ -81,7 +81,7 @@ class ArcsineKernel:
 
     def prepare(self, C: Array) -> PreparedRows:
         """The part of the kernel that sees only C, computed once where many chunks meet the same landmarks."""
-        rows, p = _unit_rows(self, C)
+        rows, p = unit_rows(C, self.weight_variance, self.bias_variance)
         diagonals = _diagonals(self, p)
         return PreparedRows(self, rows, diagonals)
 
@@ -102,38 +102,41 @@ class PreparedRows:
         """K(A, these rows): (a, c)."""
         other = self.kernel.prepare(A)
         K: Array = other.rows @ self.rows.T
-        _arcsine(K)
+        arcsine(K, K)
         b = self.kernel.bias_variance
         for mine, theirs in zip(self.diagonals[:-1], other.diagonals[:-1], strict=True):
             # The next layer: r = 2 (K + b) / sqrt((1 + 2 (K_aa + b)) (1 + 2 (K_cc + b))).
             K += b
             K *= 2.0 / np.sqrt(1.0 + 2.0 * (theirs + b))[:, None]
             K *= 1.0 / np.sqrt(1.0 + 2.0 * (mine + b))[None, :]
-            _arcsine(K)
+            arcsine(K, K)
         return K
 
 
-def _unit_rows(kernel: ArcsineKernel, X: Array) -> tuple[Array, Array]:
-    """Rows of [sqrt(2 v) x, sqrt(2 b)] / sqrt(p) with p = 1 + 2 q(x, x), and p."""
+def unit_rows(X: Array, v: float | Array, b: float) -> tuple[Array, Array]:
+    """Rows of [sqrt(2 v) x, sqrt(2 b)] / sqrt(p) with p = 1 + 2 q(x, x), and p: (n, d) -> (n, d + 1), (n,)."""
     scaled = np.empty((X.shape[0], X.shape[1] + 1))
-    np.multiply(X, np.sqrt(2.0 * np.asarray(kernel.weight_variance)), out=scaled[:, :-1])
+    np.multiply(X, np.sqrt(2.0 * np.asarray(v)), out=scaled[:, :-1])
     np.clip(scaled[:, :-1], -_FAR, _FAR, out=scaled[:, :-1])
-    scaled[:, -1] = np.sqrt(2.0 * kernel.bias_variance)
+    scaled[:, -1] = np.sqrt(2.0 * b)
     p = 1.0 + np.einsum("ij,ij->i", scaled, scaled)
     scaled /= np.sqrt(p)[:, None]
     return scaled, p
 
 
 def _diagonals(kernel: ArcsineKernel, p: Array) -> tuple[Array, ...]:
-    layers = [2.0 / np.pi * np.arcsin((p - 1.0) / p)]
+    r = (p - 1.0) / p
+    layers = [arcsine(r, r)]
     for _ in range(kernel.depth - 1):
         q = layers[-1] + kernel.bias_variance
-        layers.append(2.0 / np.pi * np.arcsin(2.0 * q / (1.0 + 2.0 * q)))
+        r = 2.0 * q / (1.0 + 2.0 * q)
+        layers.append(arcsine(r, r))
     return tuple(layers)
 
 
-def _arcsine(r: Array) -> None:
-    """2/pi arcsin(r), in place; rounding may leave r an ulp outside [-1, 1]."""
-    np.clip(r, -1.0, 1.0, out=r)
-    np.arcsin(r, out=r)
-    r *= 2.0 / np.pi
+def arcsine(r: Array, out: Array, nearest: float = 1.0) -> Array:
+    """`out` = 2/pi arcsin(r), which may be r itself. Rounding may leave r an ulp outside [-1, 1]: it is clipped."""
+    np.clip(r, -nearest, nearest, out=r)
+    np.arcsin(r, out=out)
+    out *= 2.0 / np.pi
+    return out

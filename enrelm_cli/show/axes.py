@@ -1,4 +1,4 @@
-"""Scales, round ticks and colours: what the terminal plot, the figures and the page draw by."""
+"""Scales and round ticks: what the terminal plot, the figures and the page draw by."""
 
 from __future__ import annotations
 
@@ -11,29 +11,6 @@ import numpy as np
 from enrelm_cli.types import Array
 
 _LOG_FROM = 40
-
-# Okabe and Ito's colours, which colour-blind readers can tell apart; its yellow is too pale for a line on white.
-BLUE, ORANGE, GREEN, VERMILION = "#0072b2", "#e69f00", "#009e73", "#d55e00"
-PURPLE, SKY, BLACK, GREY = "#cc79a7", "#56b4e9", "#000000", "#7f7f7f"
-INDIGO = "#332288"  # Tol's
-_COLOURS = {
-    "kernel": BLUE,
-    "local": INDIGO,
-    "approximate": ORANGE,
-    "incremental": GREEN,
-    "elm": PURPLE,
-    "linear": BLACK,
-    "ink": BLACK,
-    "hist-gradient-boosting": VERMILION,
-    "nystroem+ridge": SKY,
-    "ridge": GREY,
-}
-_SPARE = SKY
-
-
-def colour(method: str) -> str:
-    """The same method has the same colour everywhere."""
-    return _COLOURS.get(method, _SPARE)
 
 
 def decimals(values: list[float]) -> int:

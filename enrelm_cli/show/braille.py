@@ -15,6 +15,7 @@ from enrelm_cli.report import words
 from enrelm_cli.report.reports import CurveReport
 from enrelm_cli.show.axes import decimals
 from enrelm_cli.show.chart import Axis, Band, Chart, Line, Point, curve_chart
+from enrelm_cli.show.palette import paint_of
 from enrelm_cli.types import Array
 
 Run = tuple[str, str]
@@ -22,14 +23,6 @@ Run = tuple[str, str]
 # Bit of each dot of a braille cell: [row][column].
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
-_STYLES = {
-    "approximate": "yellow",
-    "incremental": "magenta",
-    "kernel": "cyan",
-    "local": "green",
-    "elm": "blue",
-    "linear": "white",
-}
 _ASCII_PENS = "*+xo~"
 _SHAPES = {"circle": "●", "diamond": "◆", "triangle": "▲", "square": "■"}
 _SAMPLES = {"solid": "⠒⠒⠒", "thin": "⠂⠐ ⠂", "dashed": "⠒⠂⠐⠒", "dotted": "╌╌"}
@@ -177,7 +170,7 @@ def plot(chart: Chart, width: int, unicode: bool, height: int = 0) -> list[list[
 
 
 def _style(method: str) -> str:
-    return _STYLES.get(method, "green")
+    return paint_of(method).terminal
 
 
 def _pens(chart: Chart) -> dict[str, str]:

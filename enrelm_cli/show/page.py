@@ -22,23 +22,13 @@ from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, D
 from enrelm_cli.report.views import Report, flat_settings, view
 from enrelm_cli.show import svg
 from enrelm_cli.show.chart import compare_chart, curve_chart, time_chart
+from enrelm_cli.show.palette import css_variables, paint_of
 
-_VARIABLES = {
-    "kernel": "--kernel",
-    "local": "--boosting",
-    "approximate": "--approximate",
-    "incremental": "--incremental",
-    "elm": "--elm",
-    "linear": "--ink",
-    "ink": "--ink",
-    "hist-gradient-boosting": "--boosting",
-}
 _CSS = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1b1b;--soft:#5a5a5a;--rule:#d9d9d9;--tint:#f4f5f7;--win:#00684a;
---warn:#8a5a00;--kernel:#0072b2;--approximate:#e69f00;--incremental:#009e73;--elm:#cc79a7;--boosting:#d55e00;--other:#56b4e9}
+--warn:#8a5a00;LIGHT}
 @media (prefers-color-scheme:dark){:root{--paper:#15171a;--ink:#e8e8e8;--soft:#a9adb3;--rule:#3a3e44;--tint:#1e2126;
---win:#4fd1a5;--warn:#e6b34d;--kernel:#56b4e9;--approximate:#e69f00;--incremental:#2bc79a;--elm:#e39cc4;--boosting:#f0763b;
---other:#9ad1f5}}
+--win:#4fd1a5;--warn:#e6b34d;DARK}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1rem;max-width:60rem;background:var(--paper);color:var(--ink);
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",sans-serif;overflow-wrap:anywhere}
@@ -128,7 +118,8 @@ def page(report: PageReport, command_line: str) -> str:
             body += _blocks(ranks_view(reports))
         tables, settings = [one.data for one in reports], reports[0].to_json()["settings"]
     body += _appendix(tables, settings, command_line)
-    return _PAGE.format(title=_text(title), css=_CSS, body=body)
+    css = _CSS.replace("LIGHT", css_variables(dark=False)).replace("DARK", css_variables(dark=True))
+    return _PAGE.format(title=_text(title), css=css, body=body)
 
 
 def _check_body(report: CheckReport) -> str:
@@ -174,7 +165,7 @@ def _compare_body(report: CompareReport, number: int) -> str:
 
 def _paint(method: str) -> str:
     """By variables, so that the light and the dark theme also paint the charts."""
-    return f"var({_VARIABLES.get(method, '--other')})"
+    return f"var(--{paint_of(method).name})"
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------

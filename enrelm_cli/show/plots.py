@@ -18,8 +18,9 @@ from enrelm_cli.errors import UsageError
 from enrelm_cli.files import write_whole
 from enrelm_cli.report import words
 from enrelm_cli.report.reports import CompareReport, CurveReport
-from enrelm_cli.show.axes import colour, decimals
+from enrelm_cli.show.axes import decimals
 from enrelm_cli.show.chart import Axis, Band, Chart, Line, Point, compare_chart, curve_chart, time_chart
+from enrelm_cli.show.palette import paint_of
 
 SUFFIXES = (".png", ".svg", ".pdf")
 _WIDTH = 3.4  # inches: one column
@@ -138,7 +139,7 @@ def compare_figure(reports: Sequence[CompareReport]) -> Any:
 
 def _draw(axis: Any, chart: Chart) -> None:
     for mark in chart.marks:
-        paint, label = colour(mark.method), mark.name or None
+        paint, label = paint_of(mark.method).light, mark.name or None
         if isinstance(mark, Band):
             axis.fill_between(mark.x, mark.low, mark.high, color=paint, alpha=0.25, linewidth=0, label=label)
         elif isinstance(mark, Line):

@@ -34,7 +34,7 @@ def settings(path: Path) -> DataSettings:
 
 
 def compared(path: Path, *methods: str, protocol: str = "test", repeats: int = 2) -> CompareReport:
-    plan = ComparePlan(methods, protocol, repeats)
+    plan = ComparePlan(methods, protocol, repeats, 0.25)
     elm = ElmSettings(realizations=3)
     return compare(settings(path), SplitSettings(), METHOD, EngineSettings(), elm, plan, LocalEngine(1))
 

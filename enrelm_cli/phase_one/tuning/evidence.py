@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from enrelm_cli.fold.unlocked import cholesky, cholesky_inverse, lower_solve, symmetric_product
+from enrelm_cli.kernels.arcsine import arcsine, unit_rows
 from enrelm_cli.phase_one.tuning.budget import Budget, Spent
 from enrelm_cli.phase_one.tuning.descent import Pairs, Place, descend, scaled
 from enrelm_cli.phase_one.tuning.hyper import (
@@ -77,13 +78,9 @@ class Evidence:
 
     def _forward(self, v: Array, b: float) -> tuple[Array, list[Array]]:
         """Fills the layers' r and A = K; returns z and each layer's p."""
-        n, d = self.X.shape
         A = self._A
-        z = np.empty((n, d + 1))
-        np.multiply(self.X, np.sqrt(2.0 * v), out=z[:, :-1])
-        z[:, -1] = np.sqrt(2.0 * b)
-        ps = [1.0 + np.einsum("ij,ij->i", z, z)]
-        z /= np.sqrt(ps[0])[:, None]
+        z, p = unit_rows(self.X, v, b)
+        ps = [p]
         np.matmul(z, z.T, out=self._layers[0])
         for layer, r in enumerate(self._layers):
             if layer:
@@ -92,9 +89,7 @@ class Evidence:
                 root = np.sqrt(2.0 / ps[-1])
                 r *= root[:, None]
                 r *= root
-            np.clip(r, -_NEAREST, _NEAREST, out=r)
-            np.arcsin(r, out=A)
-            np.multiply(A, 2.0 / np.pi, out=A)
+            arcsine(r, A, _NEAREST)
         return z, ps
 
     def _backward(self, M: Array, b: float, ps: list[Array]) -> tuple[Array, float]:
