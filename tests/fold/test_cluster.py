@@ -193,11 +193,16 @@ class Killer:
             self.finished_at = self.rows
 
 
-def test_losing_a_worker_in_the_middle_of_a_pass_changes_nothing(cluster: Cluster, files: Path) -> None:
+@pytest.mark.parametrize(
+    ("variant", "label"), [("kernel", "Gram matrix"), ("local", "leaves"), ("local", "weights of the leaves")]
+)
+def test_losing_a_worker_in_the_middle_of_a_pass_changes_nothing(
+    cluster: Cluster, files: Path, variant: str, label: str
+) -> None:
     victim = cluster.workers[0]
-    killer = Killer(victim, "Gram matrix")
+    killer = Killer(victim, label)
     try:
-        model = fitted(files, cluster.engine(killer), "kernel")
+        model = fitted(files, cluster.engine(killer), variant)
     finally:
         if victim.poll() is not None:
             cluster.workers.remove(victim)
@@ -205,7 +210,7 @@ def test_losing_a_worker_in_the_middle_of_a_pass_changes_nothing(cluster: Cluste
             cluster.wait_for(2)
     assert 1_000 < killer.killed_at < killer.finished_at == ROWS
     assert victim.returncode == -signal.SIGKILL
-    assert_same(files, model, "kernel")
+    assert_same(files, model, variant)
 
 
 def test_predictions_of_a_cluster_are_the_same_bytes_in_the_same_order(
