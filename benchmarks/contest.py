@@ -109,20 +109,18 @@ def _ours(split: Split, plan: Plan, options: Sequence[str], program: Program | N
         target = next(csv.reader(file))[-1]
     try:
         fit = ["fit", split.train, "-t", target, "-o", model, "-f", "json", "-q", *options]
-        fitted = child([*words, *fit], plan.folder)
-        done = child([*words, "predict", model, split.test, "-o", predicted, "-q"], plan.folder)
+        fitted = child([*words, *fit], plan.folder, plan.limit)
+        done = child([*words, "predict", model, split.test, "-o", predicted, "-q"], plan.folder, plan.limit)
     except RuntimeError as error:
         return Result(None, problem=_problem(error))
-    with predicted.open(encoding="utf-8", newline="") as file:
-        y_hat = [float(row["prediction"]) for row in csv.DictReader(file)]
     left_out = json.loads(fitted.out)["validation_error"]
-    return Result(_error(split, y_hat), fitted.seconds, done.seconds, left_out, fitted.peak)
+    return Result(_error(split, _last_column(predicted)), fitted.seconds, done.seconds, left_out, fitted.peak)
 
 
 def _peer(method: str, split: Split, plan: Plan) -> Result:
     words = [sys.executable, "-m", "benchmarks.contenders", method, split.train, split.test, str(plan.threads)]
     try:
-        done: Child = child(words, plan.folder)
+        done: Child = child(words, plan.folder, plan.limit)
     except RuntimeError as error:
         return Result(None, problem=_problem(error))
     said: dict[str, Any] = json.loads(done.out)
@@ -136,10 +134,18 @@ def _problem(error: RuntimeError) -> str:
     return next((line for line in lines if "error: " in line), lines[-1])[-240:]
 
 
-def _error(split: Split, y_hat: Sequence[float]) -> float:
+def _last_column(path: Path) -> Any:
+    """As numbers, without a list of rows: what this process holds is counted as the next child's memory."""
     import numpy as np
 
-    with split.test.open(encoding="utf-8", newline="") as file:
-        _, *rows = csv.reader(file)
-    y = np.array([float(row[-1]) for row in rows])
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        next(rows)
+        return np.fromiter((float(row[-1]) for row in rows), float)
+
+
+def _error(split: Split, y_hat: Any) -> float:
+    import numpy as np
+
+    y = _last_column(split.test)
     return float(np.linalg.norm(y - np.asarray(y_hat)) / np.linalg.norm(y - y.mean()))

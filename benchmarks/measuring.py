@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from statistics import median
+from threading import Timer
 from typing import Any
 
 PACKAGES = ("enrelm", "numpy", "scipy", "pyarrow", "joblib", "typer", "scikit-learn", "pandas", "lightgbm", "catboost")
@@ -29,6 +30,7 @@ class Plan:
     folder: Path  # for files; gone after the run
     tables: tuple[str, ...] = ()  # of sections on real tables; none: all of them
     splits: int = 5
+    limit: float | None = None  # seconds that a command may take
 
 
 @dataclass
@@ -86,16 +88,24 @@ class Child:
     err: str
 
 
-def child(command: Sequence[str | Path], folder: Path) -> Child:
-    """Run a command to its end. Linux counts the parent's own memory at the fork as the child's: keep it small."""
+def child(command: Sequence[str | Path], folder: Path, limit: float | None = None) -> Child:
+    """Run a command to its end, or to the limit in seconds. Linux counts the parent's own memory at the fork as the
+    child's: keep it small.
+    """
     words = [str(word) for word in command]
     with (folder / "out").open("w+") as out, (folder / "err").open("w+") as err:
         start = time.perf_counter()
         process = subprocess.Popen(words, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+        watch = Timer(limit or 0.0, process.kill)
+        if limit is not None:
+            watch.start()
         _, status, used = os.wait4(process.pid, 0)
+        watch.cancel()
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         texts = [(stream.seek(0), stream.read())[1] for stream in (out, err)]
+    if limit is not None and seconds >= limit:
+        raise RuntimeError(f"{' '.join(words[:8])} ...: stopped after {limit:,.0f} s")
     if process.returncode:
         raise RuntimeError(f"{' '.join(words)} ended with {process.returncode}: {texts[1][-2000:]}")
     return Child(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, *texts)

@@ -122,7 +122,7 @@ def refit_variant(fitted: FittedVariant, basis: Basis, method: MethodSettings) -
     # All neurons of a regularised variant are all that the new basis has.
     keeps_all = variant.regularised and n == fitted.network.size
     n = limit if keeps_all else min(n, limit)
-    network = variant.fit(basis, method, n)
+    network = variant.refit(basis, method, n, fitted.network)
     return network if network.size <= n else network.first(_sound_size(basis, network, n))
 
 

@@ -26,6 +26,10 @@ class Variant(ABC):
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
         """The nested networks of sizes up to n; or up to more, where the first n weights depend on those after them."""
 
+    def refit(self, basis: Basis, method: MethodSettings, n: int, before: Network) -> Network:
+        """The same with more rows. `before`: what fewer gave, where something that it chose can be kept."""
+        return self.fit(basis, method, n)
+
     def left_out(self, basis: Basis, network: Network) -> Array:
         """Standardised errors of training rows when each is left out, with its twins: (q,), or none where unknown."""
         return np.zeros(0)

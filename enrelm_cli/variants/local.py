@@ -17,19 +17,20 @@ from enrelm_cli.phase_one.landmarks import Landmarks
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array
-from enrelm_cli.variants._choice import choose_plan
+from enrelm_cli.variants._choice import Plan, choose_plan
 from enrelm_cli.variants._gather import OutsideRows, bound, chosen, gathered
 from enrelm_cli.variants._leaves import check_leaves, grow
 from enrelm_cli.variants._passes import Fitted, fit_again, fit_keeping, shared_by
 from enrelm_cli.variants._pic import Global
 from enrelm_cli.variants._variant import Variant
 
-# Landmarks that are enough beside leaves (cal_housing: 0.408 with 1,000, 0.404 with 2,000 at three times the cost).
-_ENOUGH = 1000
+# Landmarks that are enough beside leaves (cal_housing: 0.398 with 1,000, 0.406 with 500; 2,000 cost three times as
+# much for 1 %): from MOST down to FEWEST as rows times their square grows beyond WORK.
+_MOST, _FEWEST, _WORK = 1000, 500, 2.5e11
 ONE_SIZE = "leaves have no nested sizes: every number of landmarks would take new factors of all leaves"
 
 
-def fit(basis: Basis, method: MethodSettings) -> Network:
+def fit(basis: Basis, method: MethodSettings, plan: Plan | None = None) -> Network:
     """The cuts and the ridge that some rows choose by exact left-out errors, and the weights of all leaves."""
     data, engine = basis.data, basis.data.rows.engine
     landmarks = _landmarks(basis, method)
@@ -37,23 +38,24 @@ def fit(basis: Basis, method: MethodSettings) -> Network:
     below = bound(data.T, method.local_rows)
     # Cut where the rows are that the leaves will hold: none is empty.
     sample, T = chosen(data.sample(), below), min(data.T, method.local_rows)
-    plan = choose_plan(basis, landmarks, sample, method.leaf_rows)
+    plan = plan or choose_plan(basis, landmarks, sample, method.leaf_rows)
     leaves = grow(sample, T, method.leaf_rows, plan.parted(sample, shared.kernel))
     check_leaves(leaves, sample, T, method.leaf_rows)
     with gathered(data, leaves, below) as rows:
         outside = None if rows.complete else data.fold(OutsideRows(data.view, shared, below), "rows in no leaf")
         keeps = rows.total * (method.leaf_rows + shared.size) * 8 <= data.rows.spare
         found = (fit_keeping if keeps else fit_again)(engine, shared, plan.alpha, rows.pieces, outside)
-    return _network(shared, landmarks.Z, leaves, found, data.sample())
+    return _network(shared, landmarks.Z, leaves, plan, found, data.sample())
 
 
-def _network(shared: Global, Z: Array, leaves: Leaves, found: Fitted, sample: Chunk) -> Network:
+def _network(shared: Global, Z: Array, leaves: Leaves, plan: Plan, found: Fitted, sample: Chunk) -> Network:
     features, left_out = _features(shared, Z, leaves, found), found.left_out(sample)
     facts = {
         "alpha": found.alpha,
         "leave_one_out_error": float(np.sqrt(np.mean(left_out**2))),
         "landmarks": len(Z),
         "leaves": leaves.count,
+        "cuts_by_target": int(plan.by_target),
         "rows_in_leaves": found.rows,
         "largest_leaf": int(np.diff(features.first).max()),
         "kernel_values_per_prediction": features.kernel_values,
@@ -67,7 +69,8 @@ def _landmarks(basis: Basis, method: MethodSettings) -> Landmarks:
     landmarks = basis.landmarks
     if landmarks.complete or method.landmarks is not None or method.local_rows < basis.data.T:
         return landmarks
-    return Landmarks(landmarks.Z[:_ENOUGH], landmarks.key[:_ENOUGH], complete=False)
+    m = int(np.clip((_WORK / basis.data.T) ** 0.5, _FEWEST, _MOST))
+    return Landmarks(landmarks.Z[:m], landmarks.key[:m], complete=False)
 
 
 def _features(shared: Global, Z: Array, leaves: Leaves, found: Fitted) -> LocalFeatures:
@@ -83,6 +86,12 @@ class Local(Variant):
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
         return fit(basis, method)
+
+    def refit(self, basis: Basis, method: MethodSettings, n: int, before: Network) -> Network:
+        """The same cuts and ridge, unless the kernel is another."""
+        same = isinstance(before.features, LocalFeatures) and before.features.kernel is basis.tuned.kernel
+        facts = before.facts or {}
+        return fit(basis, method, Plan(bool(facts["cuts_by_target"]), facts["alpha"]) if same else None)
 
     def left_out(self, basis: Basis, network: Network) -> Array:
         return np.zeros(0) if network.left_out is None else network.left_out

@@ -281,6 +281,16 @@ def test_cuts_part_the_inputs_that_the_kernel_tells_apart_or_the_target_whicheve
     assert plan.by_target
 
 
+def test_a_refit_keeps_cuts_and_ridge_while_the_kernel_is_the_same() -> None:
+    data, settings = data_of(*table()), method()
+    start = basis(data, settings)
+    before = named("local").fit(start, settings, 1)
+    kept = replace(before, facts={**(before.facts or {}), "alpha": 0.125})
+    assert (named("local").refit(start, settings, 1, kept).facts or {})["alpha"] == 0.125
+    other = basis(data, settings)
+    assert (named("local").refit(other, settings, 1, kept).facts or {})["alpha"] != 0.125
+
+
 # --- cuts ------------------------------------------------------------------------------------------------------------
 
 
