@@ -25,8 +25,8 @@ from numpy.polynomial.chebyshev import cheb2poly
 from scipy import special
 
 from enrelm_cli import __version__
-from enrelm_cli.commands.onnx_columns import Port, columns
-from enrelm_cli.commands.onnx_graph import Graph
+from enrelm_cli.commands.onnx.columns import Port, columns
+from enrelm_cli.commands.onnx.graph import Graph
 from enrelm_cli.errors import UsageError
 from enrelm_cli.inputs.maps.column_map import FAR
 from enrelm_cli.inputs.maps.input_map import InputMap

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from enrelm_cli.commands.onnx_graph import Graph
+from enrelm_cli.commands.onnx.graph import Graph
 from enrelm_cli.errors import UsageError
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.column_map import FAR, ColumnMap
