@@ -347,14 +347,13 @@ def test_a_table_that_shrinks_before_the_last_pass_is_an_error(tmp_path: Path, f
     size = data.stat().st_size
     code = (
         "import os, sys\n"
-        "from enrelm_cli.inputs import dataset\n"
+        "from enrelm_cli.commands import steps\n"
         "from enrelm_cli.__main__ import main\n"
-        "whole = dataset.encode\n"
+        "whole = steps.split_rows\n"
         "def shrink(*a, **k):\n"
         f"    os.truncate({str(data)!r}, {size // 2})\n"
         "    return whole(*a, **k)\n"
-        "from enrelm_cli.commands import steps\n"
-        "steps.encode = shrink\n"
+        "steps.split_rows = shrink\n"
         "main()\n"
     )
     words = ["fit", data, "-t", "y", "--variant", "approximate", "--memory", "1M", "-o", output]

@@ -574,12 +574,13 @@ def test_a_pipe_is_predicted_as_it_comes_without_being_kept(
 
         def __init__(self) -> None:
             self.buffer = self
-            self._head = b"age,sex,flag\n"
+            self._left = b"age,sex,flag\n"
 
         def read(self, size: int = -1, /) -> bytes:
             assert size > 0
-            head, self._head = self._head, b""
-            return head or (b"31,M,true\n" * (size // 10 + 1))[:size]
+            text = self._left + b"31,M,true\n" * (size // 10 + 1)
+            self._left = text[size:]
+            return text[:size]
 
     monkeypatch.setattr(sys, "stdin", Endless())
     pieces = iter(open_for_predict(["-"], ReadOptions(block_bytes=1000), model))
