@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,14 @@ from enrelm_cli.errors import UsageError
 from enrelm_cli.files import atomic_writer
 from enrelm_cli.fold.folds import Engine, Sums
 from enrelm_cli.inputs.encoding import Unseen
-from enrelm_cli.inputs.predicting import PredictInput, open_for_predict
+from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.model.features import BLOCK_BYTES
 from enrelm_cli.model.model import Model
 from enrelm_cli.report.reports import Errors, PredictReport
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.table.memory import ArrowSource
-from enrelm_cli.table.output import Layout, format_rows, write_predictions
+from enrelm_cli.table.output.csv_lines import CsvLines
+from enrelm_cli.table.output.writer import Added, Writer
 from enrelm_cli.table.pieces import check_files
 from enrelm_cli.table.table import Batch, ReadOptions
 from enrelm_cli.types import Array
@@ -48,19 +50,23 @@ class Wanted:
 
 @dataclass(frozen=True)
 class PredictBatch:
-    """The lines of a batch, and what they add to the report."""
+    """The written rows of a batch, and what they add to the report."""
 
     model: Model
-    layout: Layout
+    writer: Writer
     half_width: float | None
     limit: int  # bytes of a block of rows
 
-    def __call__(self, batch: Batch) -> tuple[bytes, Sums, Unseen]:
+    def __call__(self, batch: Batch) -> tuple[Any, Sums, Unseen]:
         X, y, unseen = self.model.encoding.for_predict(batch)
         y_hat = self.model.predict(X, self.limit)
-        columns = y_hat if self.half_width is None else with_interval(self.model, y_hat, self.half_width)
-        text = format_rows(self.layout, columns, batch.ids, batch.raw)
-        return text, self._sums(y, y_hat), unseen
+        return self.writer.part(self._values(y_hat), batch), self._sums(y, y_hat), unseen
+
+    def _values(self, y_hat: Array) -> list[Any]:
+        """The values of each column of `added_columns`, in the same order."""
+        if self.half_width is None:
+            return [y_hat]
+        return list(with_interval(self.model, y_hat, self.half_width).T)
 
     def _sums(self, y: Array, y_hat: Array) -> Sums:
         known = np.isfinite(y)
@@ -121,23 +127,27 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     opened = open_for_predict(
         wanted.sources, read, model.encoding, wanted.ids, wanted.strict, wanted.append, with_target=True
     )
-    layout = _layout(wanted, opened)
+    usual = added_columns(wanted)
+    added = _with_free_names(usual, opened.sources[0].names if wanted.append else wanted.ids)
+    writer = CsvLines.of(opened.layout, added)
     totals: list[tuple[Sums, Unseen]] = []
 
-    def lines() -> Iterator[bytes]:
-        for text, sums, unseen in engine.map(opened, PredictBatch(model, layout, half_width, limit), "predicting"):
+    def parts() -> Iterator[Any]:
+        for part, sums, unseen in engine.map(opened, PredictBatch(model, writer, half_width, limit), "predicting"):
             merged = (totals[0][0].merge(sums), totals[0][1].merge(unseen)) if totals else (sums, unseen)
             totals[:] = [merged]
-            yield text
+            yield part
 
     with atomic_writer(wanted.output) as stream:
-        write_predictions(stream, layout, lines())
+        writer.write(stream, parts())
     sums, unseen = totals[0] if totals else (None, Unseen())
     rows = 0 if sums is None else int(sums["rows"])
     known = 0 if sums is None else int(sums["known"])
     errors = None if sums is None or not known else _errors(sums, model.target_scale.scale)
     coverage = float(sums["inside"]) / known if sums is not None and known and half_width is not None else None
-    return PredictReport(rows, errors, wanted.interval, coverage, (*_renamed(layout), *unseen.notes()), timer.report())
+    return PredictReport(
+        rows, errors, wanted.interval, coverage, (*_renamed(usual, added), *unseen.notes()), timer.report()
+    )
 
 
 def _share(memory: int | None, engine: Engine) -> int:
@@ -152,10 +162,15 @@ def _within(limit: int, read: ReadOptions, columns: int) -> ReadOptions:
     return replace(read, block_bytes=min(read.block_bytes, limit), batch_rows=min(read.batch_rows, rows))
 
 
-def _layout(wanted: Wanted, opened: PredictInput) -> Layout:
-    names = ("prediction",) if wanted.interval is None else ("prediction", "lower", "upper")
-    taken = opened.sources[0].names if wanted.append else wanted.ids
-    return replace(opened.layout, names=tuple(_free_name(name, taken) for name in names))
+def added_columns(wanted: Wanted) -> tuple[Added, ...]:
+    """The columns that predictions are written to. To add one: here its name, in `PredictBatch._values` its values."""
+    if wanted.interval is None:
+        return (Added("prediction"),)
+    return (Added("prediction"), Added("lower"), Added("upper"))
+
+
+def _with_free_names(added: Sequence[Added], taken: Sequence[str]) -> tuple[Added, ...]:
+    return tuple(replace(one, name=_free_name(one.name, taken)) for one in added)
 
 
 def _free_name(name: str, taken: Sequence[str]) -> str:
@@ -163,10 +178,9 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
     return next(one for one in chain([name], (f"{name}_{i}" for i in count(2))) if one not in taken)
 
 
-def _renamed(layout: Layout) -> tuple[str, ...]:
+def _renamed(usual: Sequence[Added], added: Sequence[Added]) -> tuple[str, ...]:
     """A note where the columns are not called as usual."""
-    usual = ("prediction", "lower", "upper")
-    pairs = [(name, other) for name, other in zip(usual, layout.names, strict=False) if name != other]
+    pairs = [(one.name, other.name) for one, other in zip(usual, added, strict=True) if one.name != other.name]
     return tuple(f"the table has a column {name!r}: ours is called {other!r}" for name, other in pairs)
 
 

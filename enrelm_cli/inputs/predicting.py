@@ -16,7 +16,7 @@ from enrelm_cli.table import cells
 from enrelm_cli.table.csv_pieces import Block
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs, read_as
-from enrelm_cli.table.output import Layout
+from enrelm_cli.table.output.csv_lines import Layout
 from enrelm_cli.table.sources import CsvSource, Source, open_sources
 from enrelm_cli.table.table import (
     Kind,

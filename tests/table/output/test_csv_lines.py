@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from enrelm_cli.errors import UsageError
 from enrelm_cli.files import atomic_writer
 from enrelm_cli.table import cells
-from enrelm_cli.table.output import Layout, format_rows, number_texts, write_predictions
+from enrelm_cli.table.output.csv_lines import Layout, format_rows, number_texts, write_predictions
 from enrelm_cli.table.pieces import RawRows
 
 # ------------------------------------------------------------------------------------------------ files
@@ -128,7 +128,7 @@ def test_identifiers_and_predictions_read_back_through_the_csv_module(
     # The numbers are quoted by no one, so their own characters cannot be the delimiter.
     values = np.array([float(round(value)) if delimiter in ".a" else value for _, value in rows])
     stream = io.BytesIO()
-    write_predictions(stream, layout, [format_rows(layout, values, ids)])
+    write_predictions(stream, layout, [format_rows(layout, [values], ids)])
     text = io.StringIO(stream.getvalue().decode(), newline="")
     header, *found = csv.reader(text, delimiter=delimiter)
     assert header == ["the id", "prediction"]
@@ -141,15 +141,21 @@ def test_several_columns_are_added_side_by_side() -> None:
     layout = Layout(names=("prediction", "lower", "upper"))
     assert layout.header() == b"prediction,lower,upper\n"
     rows = np.array([[1.0, 0.5, 1.5], [2.0, -1e-300, 1e300]])
-    assert format_rows(layout, rows) == b"1,0.5,1.5\n2,-1e-300,1e+300\n"
-    assert format_rows(layout, rows[:0]) == b""
+    assert format_rows(layout, rows.T) == b"1,0.5,1.5\n2,-1e-300,1e+300\n"
+    assert format_rows(layout, rows[:0].T) == b""
+
+
+def test_texts_stand_beside_numbers_and_are_quoted_where_they_have_to_be() -> None:
+    layout = Layout(names=("prediction", "why"))
+    assert format_rows(layout, [np.array([1.0, 2.0]), ["a, b", None]]) == b'1,"a, b"\n2,\n'
+    assert format_rows(layout, [np.array([1.0]), pa.array(['"'])]) == b'1,""""\n'
 
 
 def appended(parts: list[bytes], layout: Layout) -> bytes:
     lines = []
     for part in parts:
         raw = RawRows(*cells.raw_rows(part, layout.delimiter))
-        lines.append(format_rows(layout, np.arange(len(raw.records), dtype=float), raw=raw))
+        lines.append(format_rows(layout, [np.arange(len(raw.records), dtype=float)], raw=raw))
     stream = io.BytesIO()
     write_predictions(stream, layout, lines)
     return stream.getvalue()
@@ -183,5 +189,5 @@ def test_appended_rows_go_out_in_the_encoding_in_which_they_came(encoding: str) 
     layout = Layout(raw_header="ä".encode(), encoding=encoding, delimiter=";", decimal=",")
     stream = io.BytesIO()
     raw = RawRows(*cells.raw_rows("ü\n".encode(), ";"))
-    write_predictions(stream, layout, [format_rows(layout, np.array([0.5]), raw=raw), b"", b"x\n"])
+    write_predictions(stream, layout, [format_rows(layout, [np.array([0.5])], raw=raw), b"", b"x\n"])
     assert stream.getvalue() == "ä;prediction\nü;0,5\nx\n".encode(encoding)

@@ -1,10 +1,10 @@
-"""Predictions on their way out, as text without a loop over rows."""
+"""Predictions as lines of CSV, without a loop over rows."""
 
 from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from enrelm_cli.table.pieces import RawRows
+from enrelm_cli.table.output.writer import Added
+from enrelm_cli.table.pieces import Batch, RawRows
 from enrelm_cli.types import Array
 
 
@@ -36,9 +37,26 @@ class Layout:
         return text + self.line_end
 
 
-def format_rows(layout: Layout, predictions: Array, ids: Any = None, raw: RawRows | None = None) -> bytes:
-    """The lines of some rows: [raw row] [identifiers] predictions (t,) or (t, k), each number as short as is exact."""
-    columns = [number_texts(column, layout.decimal) for column in np.atleast_2d(np.asarray(predictions).T)]
+@dataclass(frozen=True)
+class CsvLines:
+    """The writer of CSV."""
+
+    layout: Layout
+
+    @staticmethod
+    def of(layout: Layout, added: Sequence[Added]) -> CsvLines:
+        return CsvLines(replace(layout, names=tuple(one.name for one in added)))
+
+    def part(self, values: Sequence[Any], batch: Batch) -> bytes:
+        return format_rows(self.layout, values, batch.ids, batch.raw)
+
+    def write(self, stream: BinaryIO, parts: Iterable[bytes]) -> None:
+        write_predictions(stream, self.layout, parts)
+
+
+def format_rows(layout: Layout, added: Sequence[Any], ids: Any = None, raw: RawRows | None = None) -> bytes:
+    """The lines of some rows: [raw row] [identifiers] what is added, each number as short as is exact."""
+    columns = [_cells(column, layout) for column in added]
     if ids is not None:
         columns = [_quoted(ids.column(name), layout.delimiter).cast(pa.binary()) for name in layout.ids] + columns
     if not len(columns[0]):
@@ -47,6 +65,14 @@ def format_rows(layout: Layout, predictions: Array, ids: Any = None, raw: RawRow
         ends: Any = pa.scalar(layout.line_end, pa.binary())
         return _joined(columns, ends, layout.delimiter)
     return raw.before + _joined([raw.records, *columns], raw.ends, layout.delimiter)
+
+
+def _cells(values: Any, layout: Layout) -> Any:
+    """(t,) numbers or texts as cells; a text that is None is an empty cell."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        return number_texts(values, layout.decimal)
+    texts = pa.array(values, pa.string()) if not isinstance(values, pa.Array) else values
+    return _quoted(texts.fill_null(""), layout.delimiter).cast(pa.binary())
 
 
 def number_texts(values: Array, decimal: str = ".") -> Any:
