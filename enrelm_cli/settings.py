@@ -133,16 +133,17 @@ class Roles(Settings):
     categorical: tuple[str, ...] = columns("Treat this column as categorical even if it is numeric (repeatable).")
     drop: tuple[str, ...] = columns("Ignore this column (repeatable).")
     keep: tuple[str, ...] = ()  # identifiers, handed through
+    weight: str | None = None
 
     def used(self, names: Sequence[str]) -> tuple[str, ...]:
         """The input columns among `names`, sorted: the order of the columns in a file means nothing."""
-        apart = {self.target, *self.drop, *self.keep}
+        apart = {self.target, self.weight, *self.drop, *self.keep}
         return tuple(sorted({name for name in (self.inputs or names) if name not in apart}))
 
     def read(self, names: Sequence[str]) -> list[str]:
         """All columns that have to be read, sorted."""
-        target = () if self.target is None else (self.target,)
-        return sorted({*self.used(names), *self.keep, *target})
+        single = {name for name in (self.target, self.weight) if name is not None}
+        return sorted({*self.used(names), *self.keep, *single})
 
     def check(self, names: Sequence[str], label: str) -> None:
         """Every column that was named exists, and no two roles contradict each other."""
@@ -168,6 +169,10 @@ class Roles(Settings):
             ("target", "drop"),
             ("target", "inputs"),
             ("target", "categorical"),
+            ("target", "weight"),
+            ("inputs", "weight"),
+            ("drop", "weight"),
+            ("categorical", "weight"),
         ):
             clash = {*named[first]} & {*named[second]}
             if clash:
@@ -175,11 +180,11 @@ class Roles(Settings):
 
     @staticmethod
     def _flags() -> dict[str, str]:
-        return {name: option.flag for name, option in options(Roles).items()} | {"keep": "--id"}
+        return {name: option.flag for name, option in options(Roles).items()} | {"keep": "--id", "weight": "--weight"}
 
     def _named(self, role: str) -> tuple[str, ...]:
         value = getattr(self, role)
-        if role == "target":
+        if value is None or isinstance(value, str):
             return () if value is None else (value,)
         return tuple(value)
 

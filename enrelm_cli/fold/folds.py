@@ -48,10 +48,27 @@ class Chunk:
     unit: Keys  # (t,) rows with one key stay on one side of a split and in one fold; the even sample goes by it
     row: int  # index of the first row in the table; below 0 where the engine cannot know it
     index: NDArray[np.int64] | None = None  # (t,) every row's index, where they are not consecutive
+    weight: Array | None = None  # (t,) above 0: how many rows each counts for; None: one
 
     @property
     def rows(self) -> int:
         return len(self.y)
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights; without any, how many rows there are."""
+        return self.rows if self.weight is None else float(self.weight.sum())
+
+    def weighted(self, A: Array) -> Array:
+        """Row i of A (t,) or (t, .) times w_i: sums over rows are sums of these."""
+        return A if self.weight is None else A * (self.weight if A.ndim == 1 else self.weight[:, None])
+
+    def rooted(self, A: Array) -> Array:
+        """Row i of A times sqrt(w_i): A'A of these is the sum of w_i a_i a_i'."""
+        if self.weight is None:
+            return A
+        root = np.sqrt(self.weight)
+        return A * (root if A.ndim == 1 else root[:, None])
 
     def where(self, mask: NDArray[np.bool_]) -> Chunk:
         """The rows that the mask keeps."""
@@ -85,7 +102,8 @@ class Chunk:
         twins = self.twins[part]
         # Where rows with equal inputs are the units, one array holds both.
         unit = twins if self.unit is self.twins else self.unit[part]
-        return Chunk(self.X[part], self.y[part], twins, unit, row, index)
+        weight = None if self.weight is None else self.weight[part]
+        return Chunk(self.X[part], self.y[part], twins, unit, row, index, weight)
 
 
 def joined(chunks: Sequence[Chunk], row: int) -> Chunk:
@@ -93,7 +111,9 @@ def joined(chunks: Sequence[Chunk], row: int) -> Chunk:
     X, y, twins = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y", "twins"))
     shared = all(chunk.unit is chunk.twins for chunk in chunks)
     unit = twins if shared else np.concatenate([chunk.unit for chunk in chunks])
-    return Chunk(X, y, twins, unit, row)
+    weights = [chunk.weight for chunk in chunks if chunk.weight is not None]
+    weight = np.concatenate(weights) if weights else None
+    return Chunk(X, y, twins, unit, row, weight=weight)
 
 
 class Mergeable(Protocol):

@@ -55,6 +55,11 @@ def hash_numbers(values: NDArray[Any]) -> Keys:
     return keys
 
 
+def with_weights(target: Keys, weight: Keys | None) -> Keys:
+    """(t,) hashes of what a row has beside its inputs: its target, and its weight where rows have weights."""
+    return target if weight is None else combine([target, weight])
+
+
 def hash_texts(texts: Sequence[str | None]) -> Keys:
     """A key for each text (None: missing), through blake2b: meant for distinct levels, not for every row."""
     return np.array([_MISSING if text is None else _hash_text(text) for text in texts], dtype=np.uint64)

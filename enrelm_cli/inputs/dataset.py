@@ -14,9 +14,9 @@ import numpy as np
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, Engine, joined
-from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers
+from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers, with_weights
 from enrelm_cli.fold.resources import available_memory
-from enrelm_cli.inputs.encoding import Encoding
+from enrelm_cli.inputs.encoding import Encoding, known_rows
 from enrelm_cli.inputs.screening import build_encoding
 from enrelm_cli.inputs.split import Split, hash_split, mostly_repeats, paper_split, single_rows, whole_rows
 from enrelm_cli.inputs.survey.cells import InputColumn
@@ -101,6 +101,7 @@ class _EncodedBatch:
 
     chunk: Chunk
     target: Keys  # (t,) hashes of the targets
+    weight: Keys | None  # (t,) of the weights
     sums: ContentSums
 
 
@@ -114,11 +115,14 @@ class _EncodeBatch:
     def __call__(self, batch: Batch) -> _EncodedBatch:
         rows = self.encoding.hashed(batch)
         hashes = {column.name: key for column, key in zip(self.encoding.columns, rows.hashes, strict=True)}
-        twins, target, present = combine(rows.hashes, batch.rows), hash_numbers(rows.y), ~np.isnan(rows.y)
+        twins, target, present = combine(rows.hashes, batch.rows), hash_numbers(rows.y), known_rows(rows.y, rows.weight)
+        # The unit is a power of two: these are the hashes of the cells.
+        weight = None if rows.weight is None else hash_numbers(rows.weight * self.encoding.weight_unit)
         whole = combine([self._hashes(column, hashes, batch) for column in self.columns]) if self._left_out else twins
-        used = self.encoding.used(rows.X, rows.y)
-        chunk = Chunk(rows.X, rows.y, twins, twins, batch.row).where(used)
-        return _EncodedBatch(chunk, target[used], content_sums(whole[present], target[present]))
+        used = self.encoding.used(rows.X, rows.y, rows.weight)
+        chunk = self.encoding.fitted(rows, twins, batch.row)
+        content = content_sums(whole[present], with_weights(target, weight)[present])
+        return _EncodedBatch(chunk, target[used], None if weight is None else weight[used], content)
 
     @property
     def _left_out(self) -> bool:
@@ -136,10 +140,12 @@ def _in_memory(table: Table, settings: DataSettings, engine: Engine, spare: int)
     columns = input_columns(table, settings.roles)
     parts = list(engine.map(table.pieces, _EncodeBatch(encoding, columns), "encoding", table.rows))
     chunk, target = joined([part.chunk for part in parts], 0), np.concatenate([part.target for part in parts])
-    places = first_rows(chunk.twins, target, SAMPLE_ROWS)
+    weights = [part.weight for part in parts if part.weight is not None]
+    weight = np.concatenate(weights) if weights else None
+    places = first_rows(chunk.twins, with_weights(target, weight), SAMPLE_ROWS)
     if mostly_repeats(chunk.twins[places], chunk.rows):
-        chunk = replace(chunk, unit=single_rows(chunk.twins, target))
-        places = first_rows(chunk.unit, target, SAMPLE_ROWS)
+        chunk = replace(chunk, unit=single_rows(chunk.twins, target, weight))
+        places = first_rows(chunk.unit, with_weights(target, weight), SAMPLE_ROWS)
     counted = SampledRows(chunk.rows, chunk.take(places))
     rows = _rows(cut(chunk, piece_rows(chunk.rows)), counted, found, encoding, engine)
     sums = reduce(ContentSums.merge, [part.sums for part in parts])
@@ -205,8 +211,9 @@ def _sample(found: SampledSurvey, encoding: Encoding) -> SampledRows | None:
     dropped = found.incomplete if encoding.missing == "drop" else 0
     if encoding.left_out or (dropped and not found.sample_is_whole):
         return None
-    X, y = encoding.numbers(found.sample)
-    sample = Chunk(X, y, found.sample_keys, found.sample_keys, found.sample.row).where(encoding.used(X, y))
+    (X, y), weight = encoding.numbers(found.sample), encoding.weights(found.sample)
+    sample = Chunk(X, y, found.sample_keys, found.sample_keys, found.sample.row, weight=weight)
+    sample = sample.where(encoding.used(X, y, weight))
     return SampledRows(found.rows - dropped, sample)
 
 

@@ -185,6 +185,7 @@ class HashedRows:
     X: Array  # (t, columns)
     y: Array  # (t,) NaN where missing
     hashes: Sequence[Keys]  # (t,) of each column
+    weight: Array | None  # (t,) 0 where the row is left out
 
 
 @dataclass(frozen=True)
@@ -197,21 +198,28 @@ class Encoding(SentOnce):
     notes: tuple[str, ...] = ()  # what the user should know about the fit
     read: ReadAs = ReadAs()  # noqa: RUF009 - how the table was read, and tables to predict are
     left_out: tuple[LeftOut, ...] = ()
+    weight: str | None = None  # the column of the rows' weights
+    weight_unit: float = 1.0  # what they are divided by
 
     def chunk(self, batch: Batch) -> Chunk:
         """Rows to fit, each its own unit with its twins."""
         rows = self.hashed(batch)
-        twins = combine(rows.hashes, batch.rows)
-        return Chunk(rows.X, rows.y, twins, twins, batch.row).where(self.used(rows.X, rows.y))
+        return self.fitted(rows, combine(rows.hashes, batch.rows), batch.row)
+
+    def fitted(self, rows: HashedRows, twins: Keys, row: int) -> Chunk:
+        """The same of rows whose cells are hashed."""
+        chunk = Chunk(rows.X, rows.y, twins, twins, row, weight=rows.weight)
+        return chunk.where(self.used(rows.X, rows.y, rows.weight))
 
     def hashed(self, batch: Batch) -> HashedRows:
         """Every row of a batch; each cell is read and hashed once."""
         cells = self._cells(batch)
-        return HashedRows(self._raw(cells, batch.rows), self._target(batch), [one.hashes() for one in cells])
+        hashes = [one.hashes() for one in cells]
+        return HashedRows(self._raw(cells, batch.rows), self._target(batch), hashes, self.weights(batch))
 
-    def used(self, X: Array, y: Array) -> NDArray[np.bool_]:
-        """(t,) rows to fit: those with a target, and with `missing="drop"` only if no input is missing."""
-        kept = ~np.isnan(y)
+    def used(self, X: Array, y: Array, weight: Array | None) -> NDArray[np.bool_]:
+        """(t,) rows to fit: those with a target and a weight, and with `missing="drop"` only if no input is missing."""
+        kept = known_rows(y, weight)
         return kept & ~np.isnan(X).any(axis=1) if self.missing == "drop" else kept
 
     def numbers(self, batch: Batch) -> tuple[Array, Array]:
@@ -241,6 +249,12 @@ class Encoding(SentOnce):
         has_target = self.target in batch.columns.schema.names
         return numbers(batch.columns.column(self.target)) if has_target else np.full(batch.rows, np.nan)
 
+    def weights(self, batch: Batch) -> Array | None:
+        """(t,), None where rows have none."""
+        if self.weight is None or self.weight not in batch.columns.schema.names:
+            return None
+        return numbers(batch.columns.column(self.weight)) / self.weight_unit
+
     def to_document(self) -> dict[str, Any]:
         """Plain values only, for the model file."""
         return {
@@ -250,6 +264,8 @@ class Encoding(SentOnce):
             "read": self.read.to_document(),
             "columns": [column.to_document() for column in self.columns],
             "left_out": [{"name": one.name, "kind": one.kind.value, "why": one.why} for one in self.left_out],
+            "weight": self.weight,
+            "weight_unit": self.weight_unit,
         }
 
     @staticmethod
@@ -259,13 +275,17 @@ class Encoding(SentOnce):
         notes = tuple(str(note) for note in document["notes"])
         left_out = tuple(LeftOut(str(one["name"]), Kind(one["kind"]), str(one["why"])) for one in document["left_out"])
         read = ReadAs.from_document(document["read"])
-        return Encoding(columns, str(document["target"]), way, notes, read, left_out)
+        weight, unit = document["weight"], document["weight_unit"]
+        return Encoding(columns, str(document["target"]), way, notes, read, left_out, weight, unit)
 
     def check(self, document: Mapping[str, Any]) -> None:
         """ValueError unless it could have been fitted; `document` is what it was made from."""
         names = [column.name for column in self.columns]
         must(len(names) > 0 and len(set(names)) == len(names), "columns are missing or repeated")
         must(names == sorted(names), "columns are not sorted")
+        must(self.weight is None or type(self.weight) is str, "the column of weights has no name")
+        must(self.weight is None or self.weight not in (*names, self.target), "the weights are an input or the target")
+        number("weight_unit", self.weight_unit, lowest=np.finfo(float).smallest_subnormal)
         for column, raw in zip(self.columns, document["columns"], strict=True):
             texts = [raw["name"], raw["kind"], *(raw["levels"] or ())]
             must(all(type(text) is str for text in texts), "a column's name, kind or level is no text")
@@ -274,6 +294,11 @@ class Encoding(SentOnce):
             number("lowest", raw["lowest"])
             number("highest", raw["highest"])
             column.check()
+
+
+def known_rows(y: Array, weight: Array | None) -> NDArray[np.bool_]:
+    """(t,) those with a target, and a weight where rows have weights."""
+    return ~np.isnan(y) if weight is None else ~np.isnan(y) & (weight > 0.0)
 
 
 def missing_way(missing: str) -> Missing:

@@ -24,6 +24,8 @@ def build_encoding(survey: Survey, roles: Roles, missing: str) -> Encoding:
 
 def problems_of(survey: Survey, roles: Roles, missing: str) -> Iterator[DataError]:
     """Why the table cannot be fitted."""
+    if roles.weight is not None:
+        yield from _weight_problems(survey, roles.weight)
     if roles.target is not None:
         yield from _target_problems(survey, roles)
     for column, facts in survey.columns:
@@ -56,7 +58,8 @@ def encoding_of(survey: Survey, roles: Roles, missing: str) -> Encoding:
     other = [LeftOut(name, Kind.OTHER, f"{kind} values cannot be inputs") for name, kind in unreadable]
     left_out = (*(LeftOut(name, kinds[name], why) for name, why in apart.items()), *other)
     notes = _notes(survey, specs, left_out, way)
-    return Encoding(specs, roles.target or "", way, notes, survey.table.options, left_out)
+    unit = survey.weights.unit if roles.weight is not None else 1.0
+    return Encoding(specs, roles.target or "", way, notes, survey.table.options, left_out, roles.weight, unit)
 
 
 def _apart(survey: Survey) -> dict[str, str]:
@@ -84,6 +87,8 @@ def _left_out(survey: Survey, column: InputColumn, facts: ColumnFacts) -> str | 
 
 def _target_problems(survey: Survey, roles: Roles) -> Iterator[DataError]:
     label, target = survey.table.label, survey.target
+    if not survey.rows and survey.weights.zero:
+        return
     if not survey.rows:
         yield DataError(f"{label}: the target {roles.target!r} is missing in every row", "name another with --target")
     elif target.infinite:
@@ -94,6 +99,19 @@ def _target_problems(survey: Survey, roles: Roles) -> Iterator[DataError]:
             f"{label}: the target {roles.target!r} is {value} in every row: there is nothing to learn",
             "name another with --target",
         )
+
+
+def _weight_problems(survey: Survey, name: str) -> Iterator[DataError]:
+    label, weights = survey.table.label, survey.weights
+    if weights.wrong:
+        missing = find_cells(survey.table, name, lambda _: cells.never, missing=True)
+        found = find_cells(survey.table, name, lambda _: cells.is_no_weight).merge(missing)
+        problem = f"{label}: weight {name!r} is missing, negative or infinite in {_rows(weights.wrong)}"
+        hint = "a weight is a number, 0 or more: 0 leaves a row out"
+        yield DataError(f"{problem}\n{found.lines(label)}", hint)
+    elif weights.zero and not weights.rows:
+        hint = "a row of weight 0 is left out: name another column with --weight, or none"
+        yield DataError(f"{label}: weight {name!r} is 0 in every row with a target", hint)
 
 
 def _identifier(column: InputColumn, facts: ColumnFacts, count: int, present: int) -> str:
@@ -124,6 +142,8 @@ def _notes(survey: Survey, columns: Sequence[Column], left_out: Sequence[LeftOut
     notes = []
     if survey.without_target:
         notes.append(f"{_rows(survey.without_target)} without a target left out")
+    if survey.weights.zero:
+        notes.append(f"{_rows(survey.weights.zero)} of weight 0 left out")
     facts = {column.name: fact for column, fact in survey.columns}
     notes += [f"column {one.name!r} left out: {one.why}" for one in left_out]
     holes = {spec.name: facts[spec.name].missing for spec in columns if facts[spec.name].missing}

@@ -146,13 +146,13 @@ def mostly_repeats(key: Keys, rows: int) -> bool:
     return len(counts) < len(key) and len(counts) <= _NEW * rows
 
 
-def single_rows(twins: Keys, target: Keys) -> Keys:
+def single_rows(twins: Keys, target: Keys, weight: Keys | None = None) -> Keys:
     """A unit for each row: the hash of its inputs, of its target, and of how many rows like it come before it.
 
     Rows that are alike in everything may change places: which of them has which key makes no difference.
     """
     whole = combine([twins, target])
-    order = np.argsort(whole, kind="stable")
+    order = np.argsort(whole, kind="stable") if weight is None else np.lexsort((weight, whole))
     ascending = whole[order]
     begins = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
     copy = np.arange(len(whole)) - np.repeat(begins, np.diff(np.append(begins, len(whole))))

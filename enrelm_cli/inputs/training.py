@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from enrelm_cli.fold.folds import Chunk, Engine, LocalEngine, S, joined
-from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers
+from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers, with_weights
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
 from enrelm_cli.inputs.maps.plain import plain_maps
@@ -45,7 +45,8 @@ class Rows:
 
 def even_sample(chunk: Chunk) -> Chunk:
     """The rows with the smallest hash of their unit, sorted by it; those of one unit by the hash of their targets."""
-    return chunk.take(first_rows(chunk.unit, hash_numbers(chunk.y), SAMPLE_ROWS))
+    weight = None if chunk.weight is None else hash_numbers(chunk.weight)
+    return chunk.take(first_rows(chunk.unit, with_weights(hash_numbers(chunk.y), weight), SAMPLE_ROWS))
 
 
 @dataclass(frozen=True)

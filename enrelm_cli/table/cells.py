@@ -89,6 +89,14 @@ def is_infinite(text: str) -> bool:
         return False
 
 
+def is_no_weight(text: str) -> bool:
+    """Below 0, or infinite."""
+    try:
+        return not 0.0 <= float(text.replace(",", ".")) < math.inf
+    except ValueError:
+        return False
+
+
 def infinite_error(label: str, name: str, found: Found) -> DataError:
     """The error for numbers that no computer has: inf, 1e400."""
     if found.count == 1:

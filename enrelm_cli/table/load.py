@@ -150,7 +150,7 @@ def _candidates(options: ReadAs, roles: Roles, reading: Reading) -> Candidates:
     """The notations that a column of texts may be written in."""
     dated = {name: (found.notation,) for name, found in options.formats}
     numbers = number_notations(options.decimal)
-    only_numbers = {roles.target, *roles.numeric}
+    only_numbers = {roles.target, roles.weight, *roles.numeric}
     return {
         name: dated.get(name, numbers if name in only_numbers else (*numbers, *DATES))
         for name, kind in reading.kinds
@@ -165,7 +165,7 @@ def _decisions(parsed: Sequence[_Parsed], options: ReadAs, roles: Roles) -> dict
         for name, found in result.census.items():
             census[name] = census[name].merge(found) if name in census else found
     # Where the user named the column, only a word for nothing may stand beside its numbers: a typo is an error.
-    named = {roles.target, *roles.numeric, *(name for name, _ in options.formats)}
+    named = {roles.target, roles.weight, *roles.numeric, *(name for name, _ in options.formats)}
     decided = {name: decide(name, found, name in named) for name, found in census.items()}
     return {name: found for name, found in decided.items() if found is not None}
 
@@ -190,6 +190,9 @@ def wrong_columns(table: Table, loaded: Table, roles: Roles) -> Iterator[tuple[s
     if roles.target is not None and kinds[roles.target] not in (Kind.NUMBER, Kind.BOOLEAN):
         hint = "a target is a column of numbers: name another, or type --null TOKEN for what means a missing value"
         yield roles.target, _wrong(table, roles.target, Kind.NUMBER, hint=hint)
+    if roles.weight is not None and kinds[roles.weight] not in (Kind.NUMBER, Kind.BOOLEAN):
+        hint = "a weight is a number, 0 or more: name another column with --weight"
+        yield roles.weight, _wrong(table, roles.weight, Kind.NUMBER, hint=hint)
 
 
 def _wrong(table: Table, name: str, kind: Kind, found: Format | None = None, hint: str | None = None) -> DataError:

@@ -83,7 +83,8 @@ def open_table(sources: Sequence[str | ArrowSource], said: ReadOptions, roles: R
 
 def table_of(sources: Sequence[Source], options: ReadAs, roles: Roles) -> Table:
     """Sources with the same columns. What is neither numbers, dates nor texts is left out, unless a role names it."""
-    named = {roles.target, *roles.inputs, *roles.numeric, *roles.categorical, *roles.drop, *roles.keep}
+    single = {roles.target, roles.weight}
+    named = {*single, *roles.inputs, *roles.numeric, *roles.categorical, *roles.drop, *roles.keep}
     unreadable = {name: shorten(str(kind)) for _, name, kind in unreadable_columns(sources) if name not in named}
     names = tuple(name for name in sources[0].names if name not in unreadable)
     return Table(tuple(sources), options, names, joint_label(sources), joint_bytes(sources), unreadable=unreadable)

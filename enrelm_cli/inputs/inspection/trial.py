@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Engine
@@ -66,16 +67,17 @@ def _alike(sources: Sequence[Source]) -> tuple[list[Source], list[DataError]]:
 
 def _without(roles: Roles, apart: set[tuple[str, str]]) -> Roles:
     """The roles without some of the columns that they name."""
-    kept = {
+    kept: dict[str, Any] = {
         role: tuple(name for name in getattr(roles, role) if (role, name) not in apart)
         for role in ("inputs", "numeric", "categorical", "drop")
     }
-    return replace(roles, target=None if ("target", str(roles.target)) in apart else roles.target, **kept)
+    single: dict[str, Any] = {role: None for role in ("target", "weight") if (role, str(getattr(roles, role))) in apart}
+    return replace(roles, **single, **kept)
 
 
 def _nested(sources: Sequence[Source], roles: Roles) -> Iterator[tuple[str, DataError]]:
     """Columns that a role names although they hold lists and the like."""
-    named = {roles.target, *roles.inputs, *roles.numeric, *roles.categorical}
+    named = {roles.target, roles.weight, *roles.inputs, *roles.numeric, *roles.categorical}
     for source, name, kind in unreadable_columns(sources):
         if name in named:
             yield name, unreadable_error(source.label, name, kind)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.fold.hashing import SAMPLE_ROWS, SAMPLE_SALT, combine, first_rows, hash_numbers, rehash
+from enrelm_cli.fold.hashing import SAMPLE_ROWS, SAMPLE_SALT, combine, first_rows, hash_numbers, rehash, with_weights
 from enrelm_cli.inputs.survey.cells import InputColumn
 from enrelm_cli.inputs.survey.facts import (
     Facts,
@@ -61,7 +61,7 @@ class Sample:
 
     columns: Any  # pa.RecordBatch: inputs and target, raw
     key: Keys  # (s,) hashes of the inputs
-    target: Keys  # (s,) hashes of the targets
+    target: Keys  # (s,) hashes of the targets, and of the weights where there are any
 
     @property
     def rows(self) -> int:
@@ -134,15 +134,18 @@ class _Surveyor:
 
     columns: tuple[InputColumn, ...]
     target: str | None  # None: every row counts as one with a target
+    weight: str | None
     bound: Bound
 
     def __call__(self, batch: Batch) -> _Surveyed:
-        rows = target_rows(batch, self.columns, self.target)
-        key, target = combine([cells.hashes() for cells in rows.cells], len(rows.y)), hash_numbers(rows.y)
+        rows = target_rows(batch, self.columns, self.target, self.weight)
+        key = combine([cells.hashes() for cells in rows.cells], len(rows.y))
+        target = with_weights(hash_numbers(rows.y), None if rows.weight is None else hash_numbers(rows.weight))
         return _Surveyed(facts_of(rows), content_sums(key, target), self._sample(rows, key, target), self.bound)
 
     def _sample(self, rows: TargetRows, key: Keys, target: Keys) -> Sample:
-        names = [column.name for column in self.columns] + ([] if self.target is None else [self.target])
+        single = [name for name in (self.target, self.weight) if name is not None]
+        names = [column.name for column in self.columns] + single
         batch = rows.batch.select(sorted(names))
         low = rehash(key, SAMPLE_SALT) <= np.uint64(self.bound.highest)
         if not low.all():
@@ -168,7 +171,7 @@ class SampledSurvey(Survey):
 def sampled_survey(table: Table, roles: Roles, engine: Engine) -> SampledSurvey:
     """All of it in one fold over the pieces of a loaded table: each cell is hashed once."""
     columns, target = input_columns(table, roles), roles.target
-    found = engine.fold(table.pieces, _Surveyor(columns, target, Bound()), "survey", table.rows)
+    found = engine.fold(table.pieces, _Surveyor(columns, target, roles.weight, Bound()), "survey", table.rows)
     sample = found.sample.smallest(SAMPLE_ROWS)
     return SampledSurvey(
         **vars(found.facts),

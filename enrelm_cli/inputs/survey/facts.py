@@ -22,16 +22,56 @@ class TargetRows:
     cells: tuple[Cells, ...]  # of each column
     y: Array  # (t,)
     without_target: int  # how many others the batch has
+    weight: Array | None = None  # (t,) NaN or negative where it is none
+    without_weight: int = 0  # how many more, of weight 0
 
 
-def target_rows(batch: Batch, columns: tuple[InputColumn, ...], target: str | None) -> TargetRows:
-    """`target` None: every row counts as one with a target."""
+def target_rows(
+    batch: Batch, columns: tuple[InputColumn, ...], target: str | None, weight: str | None = None
+) -> TargetRows:
+    """`target` None: every row counts as one with a target. Rows of weight 0 are left out."""
     y = np.zeros(batch.rows) if target is None else numbers(batch.columns.column(target))
+    w = None if weight is None else numbers(batch.columns.column(weight))
     present = ~np.isnan(y)
+    kept = present if w is None else present & (w != 0.0)
     without = int(len(y) - np.count_nonzero(present))
-    rows, y = (batch.columns.filter(pa.array(present)), y[present]) if without else (batch.columns, y)
+    unweighted = int(np.count_nonzero(present) - np.count_nonzero(kept))
+    rows = batch.columns
+    if without or unweighted:
+        rows, y, w = rows.filter(pa.array(kept)), y[kept], None if w is None else w[kept]
     cells = tuple(column.cells(rows.column(column.name)) for column in columns)
-    return TargetRows(rows, columns, cells, y, without)
+    return TargetRows(rows, columns, cells, y, without, w, unweighted)
+
+
+@dataclass(frozen=True)
+class WeightFacts:
+    """What the weights of the rows with a target are like."""
+
+    rows: int = 0  # of weight above 0
+    zero: int = 0
+    wrong: int = 0  # missing, negative or infinite
+    total: float = 0.0
+
+    def merge(self, other: WeightFacts) -> WeightFacts:
+        return WeightFacts(
+            *(mine + theirs for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True))
+        )
+
+    @property
+    def unit(self) -> float:
+        """What a weight is divided by: 1, or a power of two that lifts the mean to at least 1.
+
+        Shares that add up to 1 would else count for one row altogether; whole weights count for rows as they are.
+        """
+        mean = self.total / self.rows if self.rows else 1.0
+        return min(2.0 ** np.floor(np.log2(mean)), 1.0) if mean > 0.0 else 1.0
+
+
+def weight_facts(rows: TargetRows) -> WeightFacts:
+    w = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+    right = np.isfinite(w) & (w > 0.0)
+    count = int(np.count_nonzero(right))
+    return WeightFacts(count, rows.without_weight, len(w) - count, float(w[right].sum()))
 
 
 @dataclass(frozen=True)
@@ -43,6 +83,7 @@ class Facts:
     rows: int  # with a target
     without_target: int
     incomplete: int  # rows with a target and a missing input
+    weights: WeightFacts
 
     def merge(self, other: Facts) -> Facts:
         columns = tuple(
@@ -55,6 +96,7 @@ class Facts:
             self.rows + other.rows,
             self.without_target + other.without_target,
             self.incomplete + other.incomplete,
+            self.weights.merge(other.weights),
         )
 
 
@@ -68,6 +110,7 @@ def facts_of(rows: TargetRows) -> Facts:
         len(rows.y),
         rows.without_target,
         int(np.count_nonzero(incomplete)),
+        weight_facts(rows),
     )
 
 
@@ -85,14 +128,15 @@ class Surveyor:
 
     columns: tuple[InputColumn, ...]
     target: str | None  # None: every row counts as one with a target
+    weight: str | None
 
     def __call__(self, batch: Batch) -> Facts:
-        return facts_of(target_rows(batch, self.columns, self.target))
+        return facts_of(target_rows(batch, self.columns, self.target, self.weight))
 
 
 def survey(table: Table, roles: Roles, engine: Engine) -> Survey:
     """One fold over the pieces of a loaded table."""
-    surveyor = Surveyor(input_columns(table, roles), roles.target)
+    surveyor = Surveyor(input_columns(table, roles), roles.target, roles.weight)
     facts = engine.fold(table.pieces, surveyor, "survey", table.rows)
     return Survey(**vars(facts), table=table, roles=roles)
 
