@@ -31,6 +31,7 @@ STATIONS = {
     "fold": "the only loop over rows, its engines, the content hash",
 }
 BASE = (
+    "columns",
     "__init__",
     "__main__",
     "errors",

@@ -122,6 +122,56 @@ def incremental(
     return W[order], beta[order], order, steps
 
 
+def approximate_several(Y: Array, U: Array, W: Array, n: int) -> tuple[Array, Array, Indices]:
+    """Algorithm 2 with a row of targets for each sample, Y (T, q): beta = U_J^T Y (n, q), the longest row first."""
+    lengths = [math.sqrt(sum(float(Y[:, c] @ U[:, j]) ** 2 for c in range(Y.shape[1]))) for j in range(U.shape[1])]
+    order = np.array(sorted(range(U.shape[1]), key=lambda j: -lengths[j])[:n], dtype=np.int64)
+    return W[order], U[:, order].T @ Y, order
+
+
+def incremental_several(
+    Y: Array, S: Array, W: Array, n: int, tol: float = 1e-5, eps: float | None = None
+) -> tuple[Array, Array, Indices, int]:
+    """Algorithm 3 with targets Y (T, q): the column with the largest norm of its correlations moves all its weights."""
+    T, q = Y.shape
+    eps = 1.0 / math.sqrt(T) if eps is None else eps
+    S = S - S.mean(axis=0)
+    squares = [float(S[:, j] @ S[:, j]) for j in range(S.shape[1])]
+    beta = np.zeros((S.shape[1], q))
+    R = Y - Y.mean(axis=0)
+    before = np.inf
+    J: list[int] = []
+    steps = 0
+    while len(J) <= n:
+        j = int(np.argmax([np.linalg.norm(S[:, k] @ R) for k in range(S.shape[1])]))
+        if squares[j] == 0.0:
+            break
+        for c in range(q):
+            step = eps * float(R[:, c] @ S[:, j]) / squares[j]
+            beta[j, c] += step
+            R[:, c] = R[:, c] - step * S[:, j]
+        steps += 1
+        if j not in J:
+            J.append(j)
+        after = float(np.linalg.norm(R))
+        if (before - after) / np.linalg.norm(Y) < tol:
+            break
+        before = after
+    order = np.array(J, dtype=np.int64)
+    return W[order], beta[order], order, steps
+
+
+def error_curve_several(Y: Array, X: Array, W: Array, beta: Array, means: Array | None = None) -> Array:
+    """Algorithm 4 with targets Y (T, q): the norms are those of matrices."""
+    S = hidden(W, X) if means is None else hidden(W, X) - means
+    Y_hat = np.zeros(Y.shape)
+    errors = []
+    for j in range(S.shape[1]):
+        Y_hat = Y_hat + np.outer(S[:, j], beta[j])
+        errors.append(float(np.linalg.norm(Y - Y_hat) / np.linalg.norm(Y)))
+    return np.array(errors)
+
+
 def hidden(W: Array, X: Array) -> Array:
     """S = sigma(W X)^T: (n, n0), (n0, T) -> (T, n)."""
     S: Array = erf(W @ X).T

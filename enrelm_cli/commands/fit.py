@@ -11,6 +11,7 @@ from enrelm_cli.commands import facts
 from enrelm_cli.commands.steps import fit_variants, open_rows, phase_one, refit_everything
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.outcomes import outcomes
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.fitting import FittedVariant, refit_variant, with_errors
 from enrelm_cli.judge.relevance import shares
@@ -74,15 +75,17 @@ def fit(
         notes=facts.fit_notes(final, method, winner.chosen.neurons),
     )
     view = final.data.view
-    errors = order_statistics(left_out) * view.target_scale.scale
-    model = Model(opened.dataset.encoding, view.input_map, view.target_scale, network, facts.card_of(report), errors)
+    scale = view.target_scale
+    assert isinstance(scale, TargetScale)
+    errors = order_statistics(left_out) * scale.scale
+    model = Model(opened.dataset.encoding, view.input_map, scale, network, facts.card_of(report), errors)
     return replace(report, timings=timer.report()), model
 
 
 def _own_errors(data: Training, errors: Array) -> Array:
     """Left-out errors of z (q,) as errors of y, in units of its spread."""
     scale = data.view.target_scale
-    if scale.is_linear or not len(errors):
+    if scale.is_linear or not isinstance(scale, TargetScale) or not len(errors):
         return errors
     z = data.sample().y
     return scale.units(z) - scale.predicted(z - errors)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.errors import DataError
-from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.fold.folds import Chunk, Sums
+from enrelm_cli.inputs.classes.scale import ClassScale
 from enrelm_cli.inputs.maps.column_map import folds_of
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
 from enrelm_cli.inputs.split import Side, Split
@@ -108,6 +109,30 @@ def target_scale_of(moments: Moments, exponent: NDArray[np.int64], target: str) 
             "choose another column with --target, or another split with --seed",
         )
     return TargetScale(float(np.ldexp(moments.mean[-1], int(exponent[-1]))), float(np.ldexp(spread, int(exponent[-1]))))
+
+
+@dataclass(frozen=True)
+class CountClasses:
+    """Partial: how many rows of one side each class has, by their weights."""
+
+    split: Split
+    side: Side
+    classes: int
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        chunk = chunk.where(self.split.sides(chunk) == self.side)
+        counts = np.bincount(chunk.y.astype(np.int64), chunk.weight, minlength=self.classes)
+        return Sums({"counts": counts.astype(float)})
+
+
+def class_scale_of(counts: Array, target: str) -> ClassScale:
+    """From the training rows of each class (C,)."""
+    if np.count_nonzero(counts) < 2:
+        raise DataError(
+            f"the target '{target}' is of one class on all {int(counts.sum())} training rows: nothing to tell apart",
+            "choose another column with --target, or another split with --seed",
+        )
+    return ClassScale(counts)
 
 
 def _check_scale(name: str, spread: float) -> None:

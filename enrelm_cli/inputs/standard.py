@@ -8,10 +8,10 @@ import numpy as np
 
 from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.fold.hashing import combine
+from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.maps.column_map import EVERY_ROW, Folds, folds_of
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.split import Side, Split
-from enrelm_cli.inputs.target_scale import TargetScale
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class View:
 
     split: Split
     input_map: InputMap
-    target_scale: TargetScale
+    target_scale: Scale
     fitted: Split | None = None  # whose training rows gave the map, where it is not `split`
 
     def __call__(self, chunk: Chunk, side: Side) -> Chunk:

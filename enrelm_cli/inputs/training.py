@@ -9,13 +9,20 @@ import numpy as np
 
 from enrelm_cli.fold.folds import Chunk, Engine, LocalEngine, S, joined
 from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers, with_weights
+from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
 from enrelm_cli.inputs.maps.plain import plain_maps
-from enrelm_cli.inputs.moments import MomentsOf, exponents, input_map_of, target_scale_of
+from enrelm_cli.inputs.moments import (
+    CountClasses,
+    MomentsOf,
+    class_scale_of,
+    exponents,
+    input_map_of,
+    target_scale_of,
+)
 from enrelm_cli.inputs.split import Side, Split
 from enrelm_cli.inputs.standard import View
-from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.table.table import Kind
 from enrelm_cli.types import Array
 
@@ -37,6 +44,7 @@ class Rows:
     in_memory: bool = True
     filled: bool = True  # missing cells are filled, and marked by an input of their own
     lowest_target: float = -np.inf  # of every row, whichever its side
+    classes: tuple[str, ...] | None = None  # sorted; a row's target is the place of its class. None: a number
     spare: int = 1 << 30  # bytes that a fit may keep beside the rows to save work
 
     def fold(self, partial: Callable[[Chunk], S], label: str) -> S:
@@ -122,7 +130,7 @@ class Training:
             cut(self.sample(), PIECE_ROWS // 8), partial, "sample"
         )
 
-    def through(self, input_map: InputMap, target_scale: TargetScale) -> Training:
+    def through(self, input_map: InputMap, target_scale: Scale) -> Training:
         """The same rows through another map."""
         return replace(self, view=View(self.view.split, input_map, target_scale))
 
@@ -133,7 +141,12 @@ def training(rows: Rows, split: Split) -> Training:
     expansion = Expansion(plain_maps(rows.columns, rows.filled, rows.sample.X, is_training))
     exponent = exponents(expansion(rows.sample.X), rows.sample.y)
     moments = rows.fold(MomentsOf(split, Side.TRAIN, expansion, exponent), "moments")
-    scale = target_scale_of(moments, exponent, rows.target)
+    scale: Scale
+    if rows.classes is None:
+        scale = target_scale_of(moments, exponent, rows.target)
+    else:
+        counted = rows.fold(CountClasses(split, Side.TRAIN, len(rows.classes)), "counting classes")
+        scale = class_scale_of(counted["counts"], rows.target)
     inputs = input_map_of(expansion, moments, exponent, expansion.names(rows.columns))
     low, high = (float(np.ldexp(end[-1], int(exponent[-1]))) for end in (moments.low, moments.high))
     return Training(rows, View(split, inputs, scale), moments.count, (low, high))

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from enrelm_cli.columns import squares as squares_of
 from enrelm_cli.fold.folds import Chunk, LocalEngine, Sums, single_threaded_blas
 from enrelm_cli.fold.resources import cores
 from enrelm_cli.inputs.split import Side
@@ -66,7 +67,7 @@ class NestedLeastSquares:
     """Least squares on the first l columns of S for every l at once: R and z above, without dependent columns."""
 
     R: Array  # (k, k) upper triangle of the independent columns
-    z: Array  # (k,)
+    z: Array  # (k,), or (k, q) of q targets
     columns: NDArray[np.int64]  # (k,) which columns of S they are, rising
     rest: float  # rho^2, what no column explains
     size: int  # n, columns of S altogether
@@ -74,27 +75,45 @@ class NestedLeastSquares:
     def training_squares(self) -> Array:
         """||y - yhat_l||^2 on the rows fitted, (n,). Summed from the tail: no small difference of large numbers."""
         tails = np.zeros(self.size + 1)
-        tails[self.columns] = self.z**2
+        tails[self.columns] = self.z**2 if self.z.ndim == 1 else np.einsum("ij,ij->i", self.z, self.z)
         return self.rest + np.cumsum(tails[::-1])[::-1][1:]
 
     def predictions(self, S: Array) -> Array:
         """yhat_l for every row of S and every l: (t, n) -> (t, n)."""
+        return self._running(S, self._directions(S), self.z)
+
+    def _directions(self, S: Array) -> Array:
+        """S R^-1 of the independent columns: (t, k)."""
+        if not len(self.columns):
+            return np.zeros((len(S), 0))
+        directions: Array = solve_triangular(self.R, S[:, self.columns].T, trans="T").T
+        return directions
+
+    def _running(self, S: Array, directions: Array, z: Array) -> Array:
         steps = np.zeros(S.shape)
-        if len(self.columns):
-            steps[:, self.columns] = solve_triangular(self.R, S[:, self.columns].T, trans="T").T * self.z
+        steps[:, self.columns] = directions * z
         return np.cumsum(steps, axis=1)
 
+    def squares(self, S: Array, y: Array) -> Array:
+        """Squared errors of every size over these rows, summed over the targets: (t, n), (t, ...) -> (n,)."""
+        directions, total = self._directions(S), np.zeros(self.size)
+        for z, own in zip(self.z.T, y.T, strict=True) if y.ndim > 1 else [(self.z, y)]:
+            gaps = self._running(S, directions, z)
+            gaps -= own[:, None]
+            total += np.einsum("ij,ij->j", gaps, gaps)
+        return total
+
     def coefficients(self, neurons: int) -> Array:
-        """beta of size `neurons`, zero where a column adds nothing: (neurons,)."""
+        """beta of size `neurons`, zero where a column adds nothing: (neurons, ...)."""
         k = int(np.searchsorted(self.columns, neurons))
-        beta = np.zeros(neurons)
+        beta = np.zeros((neurons, *self.z.shape[1:]))
         if k:
             beta[self.columns[:k]] = solve_triangular(self.R[:k, :k], self.z[:k])
         return beta
 
 
 def triangle(S: Array, y: Array) -> Array:
-    """R of [S y]: (t, n), (t,) -> (n + 1, n + 1)."""
+    """R of [S y]: (t, n), (t, ...) -> (n + q, n + q)."""
     R = _r(np.column_stack([S, y]))
     missing = R.shape[1] - R.shape[0]
     return np.concatenate([R, np.zeros((missing, R.shape[1]))]) if missing else R
@@ -109,11 +128,12 @@ def _r(A: Array) -> Array:
     return np.asarray(np.linalg.qr(A, mode="r"), dtype=np.float64)
 
 
-def nested_least_squares(triangular: Array, rows: int) -> NestedLeastSquares:
+def nested_least_squares(triangular: Array, rows: int, targets: tuple[int, ...] = ()) -> NestedLeastSquares:
     """Read the nested fits off R of [S y]. A column whose own part R_jj is negligible (relative to the column, as
     numpy's lstsq counts rank) depends on those before it and adds nothing.
     """
-    n = triangular.shape[1] - 1
+    q = int(np.prod(targets))
+    n = triangular.shape[1] - q
     negligible = np.finfo(float).eps * max(rows, n)
     lengths = np.linalg.norm(triangular[:, :n], axis=0)
     if (np.abs(np.diag(triangular)[:n]) > negligible * lengths).all():
@@ -121,10 +141,10 @@ def nested_least_squares(triangular: Array, rows: int) -> NestedLeastSquares:
     else:
         columns = _independent_columns(triangular[:, :n], negligible)
         # Later columns were orthogonalised against directions that are only rounding: once more, without them.
-        triangular = _r(triangular[:, [*columns, n]])
+        triangular = _r(triangular[:, [*columns, *range(n, n + q)]])
     k = len(columns)
-    z = triangular[:k, k]
-    return NestedLeastSquares(triangular[:k, :k], z, columns, float(np.sum(triangular[k:, k] ** 2)), n)
+    z = triangular[:k, k:].reshape(k, *targets)
+    return NestedLeastSquares(triangular[:k, :k], z, columns, float(np.sum(triangular[k:, k:] ** 2)), n)
 
 
 def _independent_columns(A: Array, negligible: float) -> NDArray[np.int64]:
@@ -166,9 +186,10 @@ class Triangles:
     """R of [S y] for each realisation; R of stacked rows is the R of their stacked R's."""
 
     R: tuple[Array, ...]
+    targets: tuple[int, ...] = ()  # (q,) of q targets
 
     def merge(self, other: Triangles) -> Triangles:
-        return Triangles(tuple(stacked(a, b) for a, b in zip(self.R, other.R, strict=True)))
+        return Triangles(tuple(stacked(a, b) for a, b in zip(self.R, other.R, strict=True)), self.targets)
 
 
 @dataclass(frozen=True)
@@ -181,7 +202,7 @@ class TriangleRows:
 
     def __call__(self, chunk: Chunk) -> Triangles:
         chunk = self.view(chunk, Side.TRAIN)
-        return Triangles(tuple(triangle(self.sigma(chunk.X @ W.T), chunk.y) for W in self.weights))
+        return Triangles(tuple(triangle(self.sigma(chunk.X @ W.T), chunk.y) for W in self.weights), chunk.y.shape[1:])
 
 
 @dataclass(frozen=True)
@@ -198,10 +219,8 @@ class NestedErrorRows:
         chunk = self.view(chunk, self.side)
         squares = []
         for W, fit in zip(self.weights, self.fits, strict=True):
-            gaps = fit.predictions(self.sigma(chunk.X @ W.T))
-            gaps -= chunk.y[:, None]
-            squares.append(np.einsum("ij,ij->j", gaps, gaps))
-        return Sums({"squares": np.array(squares), "total": float(chunk.y @ chunk.y)})
+            squares.append(fit.squares(self.sigma(chunk.X @ W.T), chunk.y))
+        return Sums({"squares": np.array(squares), "total": float(np.sum(squares_of(chunk.y)))})
 
 
 @dataclass(frozen=True)
@@ -227,7 +246,7 @@ def elm_fits(data: Training, elm: RandomElm) -> list[tuple[Array, NestedLeastSqu
 
 def _fits(data: Training, weights: tuple[Array, ...], elm: RandomElm) -> list[tuple[Array, NestedLeastSquares]]:
     triangles = data.fold(TriangleRows(data.view, weights, elm.sigma), "random ELM")
-    return [(W, nested_least_squares(R, data.T)) for W, R in zip(weights, triangles.R, strict=True)]
+    return [(W, nested_least_squares(R, data.T, triangles.targets)) for W, R in zip(weights, triangles.R, strict=True)]
 
 
 def elm_curves(data: Training, elm: RandomElm, side: Side = Side.VALIDATION) -> ElmCurves:
@@ -314,7 +333,7 @@ class LinearRows:
 
     def _sums(self, chunk: Chunk) -> Sums:
         X, y = chunk.X, chunk.y
-        return Sums({"normal": normal(X, y), "yy": float(y @ y), "rows": chunk.rows})
+        return Sums({"normal": normal(X, y), "yy": float(np.sum(squares_of(y))), "rows": chunk.rows})
 
 
 def linear_network(data: Training, sums: SideSums | None = None) -> Network:
@@ -333,6 +352,6 @@ def linear_error(data: Training, side: Side, sums: SideSums | None = None) -> fl
     """
     sums = sums or data.fold(LinearRows(data.view, (Side.TRAIN, side)), "linear regression")
     network, judged = linear_network(data, sums), sums.sides[side]
-    squares = judged["yy"] + judged["normal"].change(network.beta)
-    error = relative_of(Sums({"squares": np.array([squares]), "total": judged["yy"], "rows": judged["rows"]}), side)
+    total = judged["yy"] + judged["normal"].change(network.beta)
+    error = relative_of(Sums({"squares": np.array([total]), "total": judged["yy"], "rows": judged["rows"]}), side)
     return float(error[0] if error[0] > RESOLVED else errors_of(data, (network,), side)[0])

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from enrelm_cli.columns import squares as squares_of
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk, Sums, Together
 from enrelm_cli.inputs.split import Side
@@ -51,6 +52,9 @@ class CurveRows:
         scale = self.view.target_scale
         squares = np.zeros(self.network.size)
         for block in chunk.blocks(_BLOCK):
+            if self.network.beta.ndim > 1:
+                squares += self._squares_of_several(block)
+                continue
             terms = self.network.features.outputs(block.X)
             terms *= self.network.beta
             np.cumsum(terms, axis=1, out=terms)
@@ -60,7 +64,19 @@ class CurveRows:
                 terms = scale.predicted(terms + self.network.intercept) - scale.units(block.y)[:, None]
             squares += np.einsum("ij,ij->j", terms, terms)
         u = scale.units(chunk.y)
-        return Sums({"squares": squares, "total": u @ u, "rows": chunk.rows})
+        return Sums({"squares": squares, "total": np.sum(squares_of(u)), "rows": chunk.rows})
+
+    def _squares_of_several(self, block: Chunk) -> Array:
+        """Summed over the targets, each by a running sum of its own."""
+        squares = np.zeros(self.network.size)
+        outputs, intercept = self.network.features.outputs(block.X), np.asarray(self.network.intercept)
+        own = block.y - intercept
+        for c, beta in enumerate(self.network.beta.T):
+            # Leaves have an output of their own for each target.
+            terms = np.cumsum((outputs if outputs.ndim == 2 else outputs[:, :, c]) * beta, axis=1)
+            terms -= own[:, c, None]
+            squares += np.einsum("ij,ij->j", terms, terms)
+        return squares
 
 
 @dataclass(frozen=True)
@@ -75,7 +91,7 @@ class ErrorRows:
         chunk, scale = self.view(chunk, self.side), self.view.target_scale
         u = scale.units(chunk.y)
         squares = [float(np.sum((scale.predicted(network.predict(chunk.X)) - u) ** 2)) for network in self.networks]
-        return Sums({"squares": np.array(squares), "total": float(u @ u), "rows": chunk.rows})
+        return Sums({"squares": np.array(squares), "total": float(np.sum(squares_of(u))), "rows": chunk.rows})
 
 
 def relative_errors(squared: Array, total: float) -> Array:
@@ -125,7 +141,7 @@ def errors_from_sums(basis: Basis, network: Network, side: Side) -> Array | None
     sums = gram.sums.total((side,))
     offset = basis.eigen.features.offset[network.order]
     squares = nested_squares(sums, V[:, network.order], offset, network.beta, network.intercept)
-    errors = relative_errors(squares, float(sums["yy"]))
+    errors = relative_errors(squares, float(np.sum(sums["yy"])))
     return errors if errors.min() > RESOLVED else None
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli.columns import plain
 from enrelm_cli.inputs.checks import must, number, numbers
 from enrelm_cli.kernels import activation, nngp
 from enrelm_cli.kernels.activation import Activation
@@ -80,8 +81,8 @@ class HiddenLayer:
         return self.sigma(X @ self.W.T) - self.offset
 
     def combine(self, X: Array, beta: Array) -> Array:
-        """s(X) beta: (t,)."""
-        result = np.empty(len(X))
+        """s(X) beta: (t, ...)."""
+        result = np.empty((len(X), *beta.shape[1:]))
         # As many rows at a time as keep their hidden outputs in cache.
         rows = max(_CACHED // max(len(beta), 1), 1)
         for start in range(0, len(X), rows):
@@ -143,12 +144,12 @@ class KernelFeatures:
         return result
 
     def combine(self, X: Array, beta: Array) -> Array:
-        """phi(X) beta without forming phi: (t,)."""
+        """phi(X) beta without forming phi: (t, ...)."""
         return self.weighted(beta)(X)
 
     def weighted(self, beta: Array) -> WeightedKernel:
         """X -> phi(X) beta."""
-        return WeightedKernel(self.prepared, self.P @ beta, float(self.offset @ beta))
+        return WeightedKernel(self.prepared, self.P @ beta, plain(self.offset @ beta))
 
     def take(self, order: NDArray[np.int64]) -> KernelFeatures:
         return replace(self, P=np.ascontiguousarray(self.P[:, order]), offset=self.offset[order])
@@ -183,14 +184,14 @@ class WeightedKernel:
     """K(x, Z) w - c: what a prediction needs that no row changes is computed once."""
 
     landmarks: Prepared
-    weights: Array  # (m,)
-    constant: float
+    weights: Array  # (m, ...)
+    constant: Array | float
 
     def __call__(self, X: Array) -> Array:
-        """(t, d) -> (t,)."""
+        """(t, d) -> (t, ...)."""
         rows = block_rows(len(self.weights))
         parts = [self.landmarks.against(X[start : start + rows]) @ self.weights for start in range(0, len(X), rows)]
-        total: Array = np.concatenate(parts) if parts else np.zeros(0)
+        total: Array = np.concatenate(parts) if parts else np.zeros((0, *self.weights.shape[1:]))
         return total - self.constant
 
 

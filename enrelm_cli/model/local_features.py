@@ -30,22 +30,22 @@ class LocalFeatures:
     kernel: Kernel
     leaves: Leaves
     Z: Array = field(repr=False)  # (m, d) landmarks
-    C: Array = field(repr=False)  # (leaves, m)
+    C: Array = field(repr=False)  # (leaves, m), or (leaves, m, q) of q targets
     X: Array = field(repr=False)  # (N, d) distinct training rows, leaf after leaf
-    a: Array = field(repr=False)  # (N,)
+    a: Array = field(repr=False)  # (N, ...)
     first: Integers = field(repr=False)  # (leaves + 1,) where the rows of each leaf start
 
     def outputs(self, X: Array) -> Array:
-        """(t, d) -> (t, 1)."""
+        """(t, d) -> (t, 1), or (t, 1, q): a column of its own for each target."""
         return self._values(X)[:, None]
 
     def combine(self, X: Array, beta: Array) -> Array:
-        """beta f(X): (t,)."""
+        """beta f(X): (t, ...)."""
         total: Array = beta[0] * self._values(X)
         return total
 
     def _values(self, X: Array) -> Array:
-        values = np.empty(len(X))
+        values = np.empty((len(X), *self.a.shape[1:]))
         landmarks = self.kernel.prepare(self.Z)
         for b, places in self.leaves.groups(X):
             rows = slice(self.first[b], self.first[b + 1])
@@ -79,9 +79,11 @@ class LocalFeatures:
         self.leaves.check(d)
         check_kernel(self.kernel, d)
         numbers("Z", self.Z, (len(self.Z), d))
-        numbers("C", self.C, (self.leaves.count, len(self.Z)))
+        targets = self.a.shape[1:]
+        must(len(targets) <= 1, "'a' has too many axes")
+        numbers("C", self.C, (self.leaves.count, len(self.Z), *targets))
         numbers("X", self.X, (len(self.X), d))
-        numbers("a", self.a, (len(self.X),))
+        numbers("a", self.a, (len(self.X), *targets))
         integers("first", self.first, (self.leaves.count + 1,), 0, len(self.X))
         must(self.first[0] == 0 and self.first[-1] == len(self.X), "'first' leaves rows out")
         must(bool(np.all(np.diff(self.first) >= 0)), "'first' does not go up")

@@ -29,8 +29,8 @@ class Network:
     """Hidden outputs in order of importance and their weights."""
 
     features: Features
-    beta: Array  # (n,)
-    intercept: float = 0.0
+    beta: Array  # (n,), or (n, q) of q targets
+    intercept: Array | float = 0.0
     stop: str | None = None  # why the iteration that chose them stopped
     converged: bool = False  # it stopped by itself: a larger network would be the same one
     order: NDArray[np.int64] | None = None  # (n,) which columns of the eigenbasis they are, where they are some
@@ -47,8 +47,8 @@ class Network:
         return replace(self, features=self.features.take(np.arange(n)), beta=self.beta[:n], order=order)
 
     def predict(self, X: Array) -> Array:
-        """Standardised rows to standardised predictions: (t, d) -> (t,)."""
-        return self.intercept + (self._combined(X) if self.size else np.zeros(len(X)))
+        """Standardised rows to standardised predictions: (t, d) -> (t, ...)."""
+        return self.intercept + (self._combined(X) if self.size else np.zeros((len(X), *self.beta.shape[1:])))
 
     @cached_property
     def _combined(self) -> Callable[[Array], Array]:
@@ -71,10 +71,14 @@ class Network:
         """That a row takes at most."""
         return self.features.kernel_values if isinstance(self.features, _SAVED) else 0
 
-    def check(self, d: int) -> None:
-        """ValueError unless it could have been fitted to d inputs."""
-        numbers("beta", self.beta, (self.size,))
-        number("intercept", self.intercept)
+    def check(self, d: int, targets: tuple[int, ...] = ()) -> None:
+        """ValueError unless it could have been fitted to d inputs, and to several targets where there are (q,)."""
+        if targets:
+            numbers("beta", self.beta, (self.size, *targets))
+            numbers("intercept", np.asarray(self.intercept) + np.zeros(targets), targets)
+        else:
+            numbers("beta", self.beta, (self.size,))
+            number("intercept", self.intercept)
         must(self.stop is None or type(self.stop) is str, "'stop' is no text")
         assert isinstance(self.features, _SAVED)
         self.features.check(self.size, d)

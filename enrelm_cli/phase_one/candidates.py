@@ -13,6 +13,7 @@ import numpy as np
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
+from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.maps.column_map import folds_of
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
 from enrelm_cli.inputs.maps.levels import LevelSums
@@ -42,8 +43,10 @@ def candidates(data: Training, settings: InputSettings) -> tuple[Training, ...]:
     return tuple(data.through(one, scale) for one, scale in zip(maps, scales, strict=True))
 
 
-def _scales(data: Training, settings: InputSettings) -> tuple[TargetScale, ...]:
+def _scales(data: Training, settings: InputSettings) -> tuple[Scale, ...]:
     plain = data.view.target_scale
+    if not isinstance(plain, TargetScale):
+        return (plain,)  # classes have one scale
     sample = data.sample()
     low, high = plain.standard(np.array(data.target_range))
     wanted = [one for one in TRANSFORMS if settings.transform in ("auto", one)]
@@ -68,7 +71,7 @@ class _AllSums:
         return Sums({f"{i} {k}": value for i, one in enumerate(self.each) for k, value in one(chunk).values.items()})
 
 
-def _level_sums(data: Training, scales: Sequence[TargetScale]) -> list[dict[int, Array]]:
+def _level_sums(data: Training, scales: Sequence[Scale]) -> list[dict[int, Array]]:
     """For each scale: column -> counts and sums of z by level and fold. One pass, where there are levels."""
     levels = {k: len(column.levels) for k, column in enumerate(data.rows.columns) if column.levels is not None}
     if not levels:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import lapack
 
+from enrelm_cli.columns import plain, squares, sum_by
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.fold.unlocked import triangular_product
@@ -45,9 +46,9 @@ class EigenBasis:
 
     values: Array  # (k,) lambda
     features: KernelFeatures
-    c: Array  # (k,) U'(y - y_mean) for the standardised target
+    c: Array  # (k,), or (k, q) of q targets: U'(y - y_mean) for the standardised target
     rows: int  # T
-    y_mean: float = 0.0  # of the standardised target: 0 unless rows were added after it was standardised
+    y_mean: Array | float = 0.0  # of the standardised target: 0 unless rows were added after it was standardised
     space: Array | None = None  # (., k): U = B V where the basis comes from Gram sums
     # Keys (m,) sorted and U_z (m, k): exact rows of U where every row is a landmark.
     exact: tuple[Keys, Array] | None = None
@@ -77,9 +78,7 @@ class CountRows:
         chunk = self.view(chunk, Side.TRAIN)
         place = np.searchsorted(self.key, chunk.twins)
         m = len(self.key)
-        return Sums(
-            {"count": np.bincount(place, minlength=m).astype(float), "y": np.bincount(place, chunk.y, minlength=m)}
-        )
+        return Sums({"count": np.bincount(place, minlength=m).astype(float), "y": sum_by(place, chunk.y, m)})
 
 
 @dataclass(frozen=True)
@@ -126,13 +125,13 @@ class GramRows:
 
     def _sums(self, chunk: Chunk) -> Sums:
         k = self.projection.R.shape[1]
-        b, BB, By = np.zeros(k), np.zeros((k, k)), np.zeros(k)
+        b, BB, By = np.zeros(k), np.zeros((k, k)), np.zeros((k, *chunk.y.shape[1:]))
         for block in chunk.blocks(BLOCK):
             B = self.projection.of(self.prepared.against(block.X))
             b += B.sum(axis=0)
             BB += B.T @ B
             By += B.T @ block.y
-        return Sums({"n": chunk.rows, "b": b, "BB": BB, "By": By, "y": chunk.y.sum(), "yy": chunk.y @ chunk.y})
+        return Sums({"n": chunk.rows, "b": b, "BB": BB, "By": By, "y": chunk.y.sum(axis=0), "yy": squares(chunk.y)})
 
 
 @one_blas_thread
@@ -199,17 +198,19 @@ def landmark_basis(kernel: Kernel, landmarks: Landmarks, R: Array, gram: Sums, c
     values, V = symmetric_eigen(BB)
     V = V / np.sqrt(values)
     offset = mean @ V if centred else np.zeros(len(values))
-    c = V.T @ (gram["By"] - y_mean * gram["b"])
-    return EigenBasis(values, KernelFeatures(kernel, landmarks.Z, R @ V, offset), c, int(T), float(y_mean), space=V)
+    c = V.T @ (gram["By"] - np.multiply.outer(gram["b"], y_mean))
+    return EigenBasis(values, KernelFeatures(kernel, landmarks.Z, R @ V, offset), c, int(T), plain(y_mean), space=V)
 
 
 @one_blas_thread
-def nested_squares(gram: Sums, V: Array, offset: Array, beta: Array, intercept: float) -> Array:
-    """sum_i (y_i - yhat_il)^2 of every nested size l from the Gram sums of those rows: (k, n), (n,), (n,) -> (n,).
+def nested_squares(gram: Sums, V: Array, offset: Array, beta: Array, intercept: Array | float) -> Array:
+    """sum_i |y_i - yhat_il|^2 of every nested size l from the Gram sums of those rows: (k, n), (n,), (n, ...) -> (n,).
 
     With t_j = beta_j V_j the prediction of size l is sum_{j<=l} (b.t_j - beta_j offset_j) + intercept; its products
     with itself and with y are prefix sums of n x n and n products.
     """
+    if beta.ndim > 1:
+        return _nested_squares_of_several(gram, V, offset, beta, np.asarray(intercept))
     t, o = V * beta, beta * offset
     s = t.T @ gram["b"]
     products = t.T @ gram["BB"] @ t - np.outer(s, o) - np.outer(o, s) + gram["n"] * np.outer(o, o)
@@ -219,3 +220,17 @@ def nested_squares(gram: Sums, V: Array, offset: Array, beta: Array, intercept: 
     own = gram["yy"] - 2.0 * intercept * gram["y"] + gram["n"] * intercept**2
     squares: Array = own - 2.0 * cross + square
     return squares
+
+
+def _nested_squares_of_several(gram: Sums, V: Array, offset: Array, beta: Array, intercept: Array) -> Array:
+    """The same summed over targets, whose predictions share the features: products of features are those of all."""
+    n, v = gram["n"], V.T @ gram["b"]
+    features = V.T @ gram["BB"] @ V - np.outer(v, offset) - np.outer(offset, v) + n * np.outer(offset, offset)
+    products = (beta @ beta.T) * features
+    square = np.cumsum(2.0 * np.tril(products, -1).sum(axis=1) + np.diag(products))
+    shifted = gram["y"] - n * intercept
+    with_y = V.T @ gram["By"] - np.outer(v, intercept) - np.outer(offset, shifted)
+    cross = np.cumsum(np.einsum("jc,jc->j", beta, with_y))
+    own = float(np.sum(gram["yy"] - 2.0 * intercept * gram["y"] + n * intercept**2))
+    squares_of_sizes: Array = own - 2.0 * cross + square
+    return squares_of_sizes

@@ -38,7 +38,9 @@ class NormalSums:
         return pseudo_solve(self.XX, self.BX.T)
 
     def change(self, w: Array) -> float:
-        """|b - X w|^2 - |b|^2 for a single b."""
+        """|B - X w|^2 - |B|^2, summed over its columns."""
+        if w.ndim > 1:
+            return -2.0 * float(np.sum(w.T * self.BX)) + float(np.sum(w * (self.XX @ w)))
         return -2.0 * float(w @ self.BX) + float(w @ self.XX @ w)
 
 
@@ -63,9 +65,9 @@ class FewRows:
         return W
 
     def change(self, w: Array) -> float:
-        """|b - X w|^2 - |b|^2 for a single b."""
+        """|B - X w|^2 - |B|^2, summed over its columns."""
         Xw = self.X @ w
-        return -2.0 * float(Xw @ self.B) + float(Xw @ Xw)
+        return -2.0 * float(np.vdot(Xw, self.B)) + float(np.vdot(Xw, Xw))
 
 
 Normal = NormalSums | FewRows

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from enrelm_cli.columns import beside, sum_by
 from enrelm_cli.fold.folds import Chunk, Sums, Together
 from enrelm_cli.fold.resources import cores
+from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.split import CountSides, Side, TrainOnValidation
-from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels import nngp
 from enrelm_cli.kernels.arcsine import Kernel
@@ -140,7 +141,8 @@ def _explored(one: Candidate, settings: KernelSettings, advance: Callable[[int],
 def distinct_inputs(sample: Chunk) -> tuple[Array, Array]:
     """Every input once, with the mean target of its rows: held out from tuning, a row must not be told by its twin."""
     _, first, place = np.unique(sample.alike(), return_index=True, return_inverse=True)
-    mean = np.bincount(place, sample.y) / np.bincount(place)
+    count = np.bincount(place)
+    mean = sum_by(place, sample.y, len(count)) / beside(count, sample.y)
     first_seen = np.argsort(first)
     return sample.X[first[first_seen]], mean[first_seen]
 
@@ -242,7 +244,7 @@ class Basis:
     def landmarks(self) -> Landmarks:
         return self.sums.landmarks
 
-    def on(self, scale: TargetScale) -> Basis:
+    def on(self, scale: Scale) -> Basis:
         """The same basis, whose predictions come back through another scale of the same transform."""
         view = replace(self.data.view, target_scale=scale)
         return replace(self, tuned=replace(self.tuned, data=replace(self.data, view=view)))

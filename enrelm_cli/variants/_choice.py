@@ -36,7 +36,11 @@ class Plan:
 
     def parted(self, sample: Chunk, kernel: Kernel) -> Array:
         """What the cuts part, of each row: (t, q)."""
-        return sample.y[:, None] if self.by_target else sample.X * np.sqrt(np.asarray(kernel.weight_variance))
+        return (
+            sample.y.reshape(sample.rows, -1)
+            if self.by_target
+            else sample.X * np.sqrt(np.asarray(kernel.weight_variance))
+        )
 
 
 def choose_plan(basis: Basis, landmarks: Landmarks, sample: Chunk, most: int) -> Plan:

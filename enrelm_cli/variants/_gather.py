@@ -60,7 +60,8 @@ class OutsideRows:
 
     def __call__(self, chunk: Chunk) -> Sums:
         rows = self.view(chunk.where(~_inside(chunk, self.below)), Side.TRAIN)
-        FF, Fy = np.zeros((self.shared.size, self.shared.size)), np.zeros(self.shared.size)
+        k = self.shared.size
+        FF, Fy = np.zeros((k, k)), np.zeros((k, *rows.y.shape[1:]))
         for block in rows.blocks(BLOCK):
             F = self.shared.features(block.X, np.ones(block.rows))
             FF += F.T @ F
@@ -125,12 +126,16 @@ class LeafFile:
     """A leaf's rows, read when they are needed: [X, y, the bits of the twins' key] a row."""
 
     path: Path
-    columns: int
+    inputs: int
+    targets: tuple[int, ...]  # (), or (q,) of q targets
 
     def __iter__(self) -> Iterator[LeafRows]:
-        table = np.fromfile(self.path).reshape(-1, self.columns) if self.path.exists() else np.empty((0, self.columns))
+        d, q = self.inputs, int(np.prod(self.targets))
+        table = np.fromfile(self.path) if self.path.exists() else np.empty(0)
+        table = table.reshape(-1, d + q + 1)
         twins: Keys = np.ascontiguousarray(table[:, -1]).view(np.uint64)
-        yield leaf_rows([Chunk(np.ascontiguousarray(table[:, :-2]), table[:, -2].copy(), twins, twins, 0)])
+        y = table[:, d:-1].reshape(len(table), *self.targets)
+        yield leaf_rows([Chunk(np.ascontiguousarray(table[:, :d]), y.copy(), twins, twins, 0)])
 
     def __reduce__(self) -> tuple[type[list[LeafRows]], tuple[list[LeafRows]]]:
         """A worker elsewhere does not see the file: it is sent the rows."""
@@ -139,16 +144,18 @@ class LeafFile:
 
 def _on_disk(chunks: Iterable[LeafChunks], count: int, complete: bool, folder: Path) -> Leafed:
     waiting: dict[int, list[Chunk]] = {}
-    size, total, columns = 0, 0, 2
+    size, total = 0, 0
+    inputs, targets = 0, ()
     for chunk in chunks:
         for b, rows in chunk.leaves.items():
             waiting.setdefault(b, []).append(rows)
-            size, total, columns = size + rows.X.nbytes, total + rows.rows, rows.X.shape[1] + 2
+            size, total = size + rows.X.nbytes, total + rows.rows
+            inputs, targets = rows.X.shape[1], rows.y.shape[1:]
         if size > _WAITING:
             _write(waiting, folder)
             waiting, size = {}, 0
     _write(waiting, folder)
-    return Leafed([LeafFile(folder / f"{b}", columns) for b in range(count)], total, complete)
+    return Leafed([LeafFile(folder / f"{b}", inputs, targets) for b in range(count)], total, complete)
 
 
 def _write(waiting: dict[int, list[Chunk]], folder: Path) -> None:

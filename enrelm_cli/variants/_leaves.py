@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from enrelm_cli.columns import beside, sum_by
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk, one_blas_thread
 from enrelm_cli.model.leaves import Integers, Leaves
@@ -123,9 +124,9 @@ class LeafRows:
 
     X: Array  # (n, d)
     key: Keys  # (n,) sorted
-    y: Array  # (n,) the mean target of the rows with this input
+    y: Array  # (n, ...) the mean target of the rows with this input
     weight: Array  # (n,) how many there are
-    apart: Array  # (t,) every row's target less that mean
+    apart: Array  # (t, ...) every row's target less that mean
     input: Integers  # (t,) which input each row has
 
     @property
@@ -136,8 +137,8 @@ class LeafRows:
 def leaf_rows(chunks: Sequence[Chunk]) -> LeafRows:
     """Sorted by the hash of the inputs, and equal inputs by target: no bit depends on the order of the rows."""
     X, y, key = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y", "twins"))
-    order = np.lexsort((y, key))
+    order = np.lexsort((*y.reshape(len(y), -1).T, key))
     X, y, key = X[order], y[order], key[order]
     key, first, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    mean = np.bincount(place, y) / count
+    mean = sum_by(place, y, len(key)) / beside(count, y)
     return LeafRows(np.ascontiguousarray(X[first]), key, mean, count.astype(float), y - mean[place], place)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enrelm_cli.columns import plain
 from enrelm_cli.fold.folds import Chunk, Engine, Sums, Tree
 from enrelm_cli.kernels.arcsine import Kernel
 from enrelm_cli.phase_one.eigenbasis import landmark_projection
@@ -28,7 +29,7 @@ class Fitted:
     """The weights of every leaf at one ridge."""
 
     alpha: float
-    intercept: float
+    intercept: Array | float
     leaves: list[LeafWeights]
 
     @property
@@ -36,7 +37,7 @@ class Fitted:
         return sum(one.leaf.rows for one in self.leaves)
 
     def left_out(self, sample: Chunk) -> Array:
-        """The error of each of these training rows when it is left out with its twins: (t,).
+        """The error of each of these training rows when it is left out with its twins: (t, ...).
 
         Rows that are in no leaf have none; those of other rows stand for them.
         """
@@ -45,7 +46,7 @@ class Fitted:
         place = order[np.minimum(np.searchsorted(key, sample.twins, sorter=order), len(order) - 1)]
         known = key[place] == sample.twins
         found: Array = sample.y - y[place] + errors[place]
-        found[~known] = np.resize(found[known], np.count_nonzero(~known))
+        found[~known] = np.resize(found[known], (np.count_nonzero(~known), *found.shape[1:]))
         return found
 
 
@@ -59,7 +60,7 @@ def fit_again(engine: Engine, shared: Global, alpha: float, pieces: Pieces, outs
     sums = engine.fold(pieces, LeafSums(shared, alpha), "leaves")
     solution = solve(sums, outside, alpha)
     weights = engine.map(pieces, WeighLeaf(shared, solution), "weights of the leaves")
-    return Fitted(alpha, float(solution.w[-1]), list(weights))
+    return Fitted(alpha, plain(solution.w[-1]), list(weights))
 
 
 def fit_keeping(engine: Engine, shared: Global, alpha: float, pieces: Pieces, outside: Sums | None) -> Fitted:
@@ -77,4 +78,4 @@ def fit_factors(
         factors.append([factor])
     solution = solve(tree.result(), outside, alpha)
     weights = engine.map(factors, WeighFactor(shared.projection.R, solution), "weights of the leaves")
-    return Fitted(alpha, float(solution.w[-1]), list(weights))
+    return Fitted(alpha, plain(solution.w[-1]), list(weights))

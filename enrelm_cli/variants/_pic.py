@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enrelm_cli.columns import beside
 from enrelm_cli.fold.folds import Sums, one_blas_thread
 from enrelm_cli.fold.unlocked import cholesky, lower_inverse, lower_solve, triangular_product
 from enrelm_cli.kernels.arcsine import Kernel, Prepared
@@ -85,7 +86,7 @@ class Residual:
         if not cholesky(L):
             # Rounding leaves K_bb - F_b F_b' at worst some 1e-10 below zero, and alpha is far above that.
             raise FloatingPointError("the covariance of a leaf is not positive definite")
-        v = (np.sqrt(leaf.weight) * leaf.y)[:, None]
+        v = (beside(np.sqrt(leaf.weight), leaf.y) * leaf.y).reshape(len(leaf.y), -1)
         lower_solve(L, W)
         lower_solve(L, v)
         return Factor(leaf, L, W, v)
@@ -98,20 +99,25 @@ class Factor:
     leaf: LeafRows
     L: Array  # (n, n), lower triangle
     W: Array  # (n, k + 1)
-    v: Array  # (n, 1)
+    v: Array  # (n, 1), or (n, q) of q targets
 
     def sums(self) -> Sums:
         """What the leaf adds to B and to B w."""
-        return Sums({"WW": self.W.T @ self.W, "Wv": self.W.T @ self.v[:, 0]})
+        return Sums({"WW": self.W.T @ self.W, "Wv": self.W.T @ self._shaped(self.v)})
+
+    def _shaped(self, v: Array) -> Array:
+        """(n, q) as the targets are: one has no axis of its own."""
+        return v[:, 0] if self.leaf.y.ndim == 1 else v
 
     def weights(self, R: Array, solution: Solution) -> LeafWeights:
         """Overwrites L and W. F_b'a_b is W_b'(v_b - W_b w): F_b itself is not needed any more."""
         leaf, w = self.leaf, solution.w
-        a = self.v - self.W @ w[:, None]
-        c = R @ (w[:-1] - self.W[:, :-1].T @ a[:, 0])
+        a = self.v - self.W @ w.reshape(len(w), -1)
+        c = R @ (w[:-1] - self.W[:, :-1].T @ self._shaped(a))
         lower_solve(self.L, a, transposed=True)
-        root = np.sqrt(leaf.weight)
-        return LeafWeights(leaf, a[:, 0] * root, c, a[:, 0] / (self._free(solution) * root))
+        root, a = np.sqrt(leaf.weight), self._shaped(a)
+        free = beside(self._free(solution) * root, a)
+        return LeafWeights(leaf, a * beside(root, a), c, a / free)
 
     def _free(self, solution: Solution) -> Array:
         """diag S^-1 of the leaf's rows."""
@@ -189,7 +195,7 @@ class Solution:
     """w and the inverse factor of B."""
 
     alpha: float
-    w: Array  # (k + 1,) the last is the intercept
+    w: Array  # (k + 1, ...) the last is the intercept
     inverse: Array  # (k + 1, k + 1) L'^-1 with B = L L': upper triangular, in Fortran order
 
 
@@ -204,11 +210,11 @@ def solve(leaves: Sums | None, outside: Sums | None, alpha: float) -> Solution:
     B.flat[: -1 : len(B) + 1] += 1.0  # no prior holds the intercept back
     if not cholesky(B):
         raise FloatingPointError("the sums of the leaves are not positive definite")
-    w = h[:, None].copy()
+    w = h.reshape(len(h), -1).copy()
     lower_solve(B, w)
     lower_solve(B, w, transposed=True)
     lower_inverse(B)
-    return Solution(alpha, w[:, 0], np.tril(B).T)
+    return Solution(alpha, w.reshape(h.shape), np.tril(B).T)
 
 
 @dataclass(frozen=True)
@@ -216,9 +222,9 @@ class LeafWeights:
     """What a leaf adds to the prediction, and the errors of its inputs' mean targets when they are left out."""
 
     leaf: LeafRows
-    a: Array  # (n,)
-    c: Array  # (m,)
-    errors: Array  # (n,)
+    a: Array  # (n, ...)
+    c: Array  # (m, ...)
+    errors: Array  # (n, ...)
 
     @property
     def squares(self) -> float:

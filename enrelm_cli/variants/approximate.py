@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli.columns import lengths
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels import activation
 from enrelm_cli.kernels.activation import Activation
@@ -20,8 +21,11 @@ from enrelm_cli.variants._variant import Variant
 
 
 def order(basis: EigenBasis, n: int) -> NDArray[np.int64]:
-    """The n columns of U with the largest |<y, U_j>|, largest first; equals keep the larger eigenvalue first."""
-    return np.argsort(-np.abs(basis.c), kind="stable")[:n]
+    """The n columns of U with the largest |<y, U_j>|, largest first; equals keep the larger eigenvalue first.
+
+    With several targets Y, |U_j'Y| is the length of a row.
+    """
+    return np.argsort(-lengths(basis.c), kind="stable")[:n]
 
 
 def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int) -> Network:

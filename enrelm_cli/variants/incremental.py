@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
+from enrelm_cli.columns import lengths, squares
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
@@ -52,18 +53,18 @@ class GramOfLayer:
 
     view: View
     layer: HiddenLayer
-    y_mean: float = 0.0
+    y_mean: Array | float = 0.0
 
     def __call__(self, chunk: Chunk) -> Sums:
         chunk = self.view(chunk, Side.TRAIN)
         k = self.layer.size
-        s, SS, Sy, yy = np.zeros(k), np.zeros((k, k)), np.zeros(k), 0.0
+        s, SS, Sy, yy = np.zeros(k), np.zeros((k, k)), np.zeros((k, *chunk.y.shape[1:])), 0.0
         for block in chunk.blocks(BLOCK):
             S, y = self.layer.outputs(block.X), block.y - self.y_mean
             s += S.sum(axis=0)
             SS += S.T @ S
             Sy += S.T @ y
-            yy += float(y @ y)
+            yy += float(np.sum(squares(y)))
         return Sums({"n": chunk.rows, "s": s, "SS": SS, "Sy": Sy, "yy": yy})
 
 
@@ -72,7 +73,7 @@ class Path:
     """The columns in the order they first came in, their weights, and why the path ended."""
 
     order: NDArray[np.int64]  # (n,)
-    beta: Array  # (n,)
+    beta: Array  # (n, ...)
     means: Array  # (n,) of the hidden outputs over the training rows
     steps: int
     stop: Stop
@@ -90,6 +91,8 @@ def stagewise(sums: Sums, n: int, epsilon: float, tolerance: float, max_steps: i
     c[dead] = 0.0
     G[:, dead] = 0.0
     G[dead, :] = 0.0
+    if c.ndim > 1:
+        return _stagewise_of_several(c, G, norms, float(sums["yy"]), means, n, epsilon, tolerance, max_steps)
     # A step is some microseconds: Python's own numbers and two calls of BLAS make it half of what numpy's would be.
     squares, beta = norms.tolist(), [0.0] * len(c)
     entered: list[int] = []
@@ -122,6 +125,42 @@ def stagewise(sums: Sums, n: int, epsilon: float, tolerance: float, max_steps: i
         previous = norm
     order = np.array(entered, dtype=np.int64)
     return Path(order, np.array(beta)[order], means[order], steps, stop)
+
+
+def _stagewise_of_several(
+    c: Array, G: Array, norms: Array, yy: float, means: Array, n: int, epsilon: float, tolerance: float, max_steps: int
+) -> Path:
+    """Several targets: the column of S whose row of C = S'R is longest moves the weights of all of them."""
+    beta = np.zeros_like(c)
+    entered: list[int] = []
+    inside = np.zeros(len(c), bool)
+    y_norm, square, previous = math.sqrt(yy), yy, np.inf
+    stop, steps = Stop.STEPS, 0
+    while steps < max_steps:
+        lengths_of_rows = lengths(c)
+        j = int(np.argmax(lengths_of_rows))
+        if lengths_of_rows[j] == 0.0:
+            stop = Stop.EXHAUSTED
+            break
+        if not inside[j]:
+            if len(entered) == n:
+                stop = Stop.NEURONS
+                break
+            entered.append(j)
+            inside[j] = True
+        correlation = c[j].copy()
+        step = epsilon * correlation / norms[j]
+        beta[j] += step
+        square = max(square - 2.0 * float(step @ correlation) + float(step @ step) * float(norms[j]), 0.0)
+        c -= np.outer(G[j], step)
+        steps += 1
+        norm = math.sqrt(square)
+        if (previous - norm) / y_norm < tolerance:
+            stop = Stop.TOLERANCE
+            break
+        previous = norm
+    order = np.array(entered, dtype=np.int64)
+    return Path(order, beta[order], means[order], steps, stop)
 
 
 @dataclass(frozen=True)

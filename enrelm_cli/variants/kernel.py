@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli.columns import beside, lengths, sum_by
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.features import BLOCK
@@ -31,7 +32,7 @@ from enrelm_cli.variants._variant import Variant
 # The kernel is at most 1, so alpha compares noise with signal. Less than this trusts the target to its last digit,
 # which extrapolates wildly on a few hundred heavy-tailed rows (machine_cpu, mean error of ten splits: 0.58, not 0.49).
 MIN_RIDGE = 1e-5
-_POINTS = 45
+_POINTS, _FEW_POINTS, _MANY = 45, 15, 20
 # What rounding leaves of a row's share outside the span of U where it has none.
 _ROUNDING = 1e-12
 
@@ -42,7 +43,7 @@ class Twins:
 
     key: Keys  # (u,) sorted
     count: Array  # (u,)
-    y: Array  # (u,)
+    y: Array  # (u, ...)
 
     def of(self, rows: Chunk) -> tuple[Array, Array]:
         """(count, mean target) for each row."""
@@ -53,7 +54,7 @@ class Twins:
 def twins(sample: Chunk, T: int) -> Twins:
     """Counted in the sample, and scaled up where it is not every row."""
     key, place, count = np.unique(sample.alike(), return_inverse=True, return_counts=True)
-    mean = np.bincount(place, sample.y, minlength=len(key)) / count
+    mean = sum_by(place, sample.y, len(key)) / beside(count, sample.y)
     return Twins(key, np.maximum(1.0, count * (T / sample.rows)), mean)
 
 
@@ -70,35 +71,45 @@ class LeftOut:
     """
 
     basis: EigenBasis
-    shrunk: Array  # (k, q): alpha / (lambda + alpha), 1 for a column that is left out
+    shrunk: Array  # (k, a): alpha / (lambda + alpha), 1 for a column that is left out
     twins: Twins
 
     def errors(self, rows: Chunk) -> Array:
-        """(t, q)."""
+        """(t, a), or (t, a, q) of q targets."""
         basis, shrunk = self.basis, self.shrunk
         n, mean = self.twins.of(rows)
         U = basis.of_training(rows)
-        residual = (mean - basis.y_mean - U @ basis.c)[:, None] + U @ (basis.c[:, None] * shrunk)
+        residual = (mean - basis.y_mean - U @ basis.c)[:, None] + self._shrunk(U)
         U *= U
         U *= n[:, None]
         outside = 1.0 - n / basis.rows - U.sum(axis=1)
         outside[outside < _ROUNDING] = 0.0
         free = outside[:, None] + U @ shrunk
-        errors: Array = (rows.y - mean)[:, None] + residual / np.maximum(free, np.finfo(float).tiny)
+        free = np.maximum(free, np.finfo(float).tiny)
+        errors: Array = (rows.y - mean)[:, None] + residual / (free if rows.y.ndim == 1 else free[:, :, None])
         return errors
+
+    def _shrunk(self, U: Array) -> Array:
+        """U (c alpha/(lambda+alpha)) for every alpha."""
+        c, shrunk = self.basis.c, self.shrunk
+        if c.ndim == 1:
+            return U @ (c[:, None] * shrunk)
+        k, q = c.shape
+        return (U @ (c[:, None, :] * shrunk[:, :, None]).reshape(k, -1)).reshape(len(U), -1, q)
 
     def __call__(self, chunk: Chunk) -> Sums:
         """Partial: the sum of squared left-out errors for each alpha."""
-        squares = np.zeros(self.shrunk.shape[1])
+        squares = np.zeros((self.shrunk.shape[1], *chunk.y.shape[1:]))
         for block in chunk.blocks(BLOCK):
             errors = self.errors(block)
-            squares += np.einsum("ij,ij->j", errors, errors)
+            squares += np.einsum("ij...,ij...->j...", errors, errors)
         return Sums({"squares": squares, "rows": chunk.rows})
 
 
 def grid(basis: EigenBasis) -> Array:
-    """The alphas that are tried."""
-    alphas: Array = np.geomspace(MIN_RIDGE, max(10.0 * float(basis.values[0]), 1.0), _POINTS)
+    """The alphas that are tried: fewer for many targets, whose errors are those of each alpha and target."""
+    points = _POINTS if basis.c.ndim == 1 or basis.c.shape[1] <= _MANY else _FEW_POINTS
+    alphas: Array = np.geomspace(MIN_RIDGE, max(10.0 * float(basis.values[0]), 1.0), points)
     return alphas
 
 
@@ -119,13 +130,13 @@ class Filtered:
     """Columns by |beta|, largest first."""
 
     order: NDArray[np.int64]  # (n,)
-    beta: Array  # (n,)
+    beta: Array  # (n, ...)
 
 
 def filtered(basis: EigenBasis, alpha: float, n: int) -> Filtered:
     """Ridge-filtered weights of the n columns that matter most."""
-    beta = basis.c * basis.values / (basis.values + alpha)
-    order = np.argsort(-np.abs(beta), kind="stable")[:n]
+    beta = (basis.c.T * basis.values / (basis.values + alpha)).T
+    order = np.argsort(-lengths(beta), kind="stable")[:n]
     return Filtered(order, beta[order])
 
 
@@ -138,8 +149,9 @@ def fit(data: Training, basis: EigenBasis, n: int) -> Network:
     alphas = grid(basis)
     shrunk = alphas / (basis.values[:, None] + alphas)
     left_out = data.fold_sample(LeftOut(basis, shrunk, twins(data.sample(), data.T)))
-    alpha = best_alpha(alphas, left_out["squares"])
-    error = float(np.sqrt(left_out["squares"].min() / left_out["rows"]))
+    squares = left_out["squares"] if basis.c.ndim == 1 else left_out["squares"].sum(axis=1)
+    alpha = best_alpha(alphas, squares)
+    error = float(np.sqrt(squares.min() / left_out["rows"]))
     chosen = filtered(basis, alpha, n)
     facts = {"alpha": alpha, "leave_one_out_error": error}
     features = basis.features.take(chosen.order)

@@ -52,7 +52,7 @@ def _network(shared: Global, Z: Array, leaves: Leaves, plan: Plan, found: Fitted
     features, left_out = _features(shared, Z, leaves, found), found.left_out(sample)
     facts = {
         "alpha": found.alpha,
-        "leave_one_out_error": float(np.sqrt(np.mean(left_out**2))),
+        "leave_one_out_error": float(np.sqrt(np.sum(left_out**2) / max(len(left_out), 1))),
         "landmarks": len(Z),
         "leaves": leaves.count,
         "cuts_by_target": int(plan.by_target),
@@ -61,7 +61,8 @@ def _network(shared: Global, Z: Array, leaves: Leaves, plan: Plan, found: Fitted
         "kernel_values_per_prediction": features.kernel_values,
         "numbers_in_model": features.numbers,
     }
-    return Network(features, np.ones(1), found.intercept, ONE_SIZE, converged=True, facts=facts, left_out=left_out)
+    beta = np.ones((1, *left_out.shape[1:]))
+    return Network(features, beta, found.intercept, ONE_SIZE, converged=True, facts=facts, left_out=left_out)
 
 
 def _landmarks(basis: Basis, method: MethodSettings) -> Landmarks:

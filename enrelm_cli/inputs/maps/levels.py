@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from enrelm_cli.fold.folds import Chunk, Sums
 from enrelm_cli.inputs import checks
+from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.column_map import EVERY_ROW, FOLDS, Folds, folds_of
 from enrelm_cli.inputs.maps.numbers import RARE
 from enrelm_cli.inputs.split import Side, Split
-from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.types import Array
 
 # Levels with fewer training rows are pooled, and so are those after this many, the most frequent first.
@@ -36,6 +36,8 @@ MOST_POOLED = 0.05
 PRIOR = 10.0
 # With so many frequent levels a new one is to be expected.
 MANY_LEVELS = 20
+# Columns of coded classes whose mean is an input, at most.
+MOST_MEANS = 5
 _HIDDEN_FOLD = 0
 _AVERAGE = -1  # the slot of a level that is the average row
 
@@ -101,28 +103,36 @@ def _slot_name(name: str, levels: list[str | None]) -> str:
 
 @dataclass(frozen=True)
 class LevelMeans:
-    """The shrunken mean target of a level, and the logarithm of how often it was seen."""
+    """The shrunken mean target of a level, or means of several, and the logarithm of how often it was seen."""
 
     column: int
-    mean: Array  # (L + 2, folds + 1) of each level, of missing cells, of an unseen level; last: from all training rows
+    # (L + 2, folds + 1, ...) of each level, of missing cells, of an unseen level; last fold: from all training rows
+    mean: Array
     size: Array  # (L + 2, folds + 1)
-    width = 2
     shared = False
     by_fold = True
     least_spread = 0.0
 
+    @property
+    def width(self) -> int:
+        return 1 + (1 if self.mean.ndim == 2 else self.mean.shape[2])
+
     def names(self, column: Column) -> list[str]:
-        return [f"{column.name}, mean target", f"{column.name}, rows"]
+        means = [f"{column.name}, mean target"]
+        if self.mean.ndim > 2:
+            means = [f"{column.name}, mean of score {k + 1}" for k in range(self.mean.shape[2])]
+        return [*means, f"{column.name}, rows"]
 
     def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
         at = places(raw, len(self.mean) - 2)
         without = EVERY_ROW if fold is None else fold
-        out[:, 0], out[:, 1] = self.mean[at, without], self.size[at, without]
+        out[:, :-1], out[:, -1] = self.mean[at, without].reshape(len(raw), -1), self.size[at, without]
 
     def check(self, column: Column) -> None:
         checks.must(column.levels is not None, f"{column.name!r} has no levels")
         shape = (len(column.levels or ()) + 2, 1)
-        checks.numbers("mean", self.mean, shape)
+        checks.must(self.mean.ndim <= 3 and self.width <= MOST_MEANS + 1, "'mean' has too many columns")
+        checks.numbers("mean", self.mean, (*shape, *self.mean.shape[2:]))
         checks.numbers("size", self.size, shape, lowest=0.0)
 
     def to_document(self) -> dict[str, Any]:
@@ -139,7 +149,7 @@ class LevelSums:
     """Partial: rows and sum of the scaled target of every level and fold, for some columns of the training rows."""
 
     split: Split
-    target_scale: TargetScale
+    target_scale: Scale
     levels: Mapping[int, int]  # column -> how many levels
 
     def __call__(self, chunk: Chunk) -> Sums:
@@ -148,11 +158,13 @@ class LevelSums:
         return Sums({str(k): self._of(chunk.X[:, k], levels, y, fold) for k, levels in self.levels.items()})
 
     def _of(self, raw: Array, levels: int, y: Array, fold: Folds) -> Array:
-        """(2, levels + 2, FOLDS): counts, sums."""
+        """(1 + targets, levels + 2, FOLDS): counts, sums of each target, or of the first where there are many."""
         at = places(raw, levels) * FOLDS + fold
         size = (levels + 2) * FOLDS
-        counts, sums = np.bincount(at, minlength=size).astype(float), np.bincount(at, y, minlength=size)
-        return np.stack([counts, sums]).reshape(2, levels + 2, FOLDS)
+        counts = np.bincount(at, minlength=size).astype(float)
+        each = y.reshape(len(y), -1).T[:MOST_MEANS]
+        sums = [np.bincount(at, one, minlength=size) for one in each]
+        return np.stack([counts, *sums]).reshape(1 + len(each), levels + 2, FOLDS)
 
 
 def indicators(place: int, levels: int, counts: Array) -> LevelIndicators | None:
@@ -183,8 +195,9 @@ def pooled(counts: Array) -> float:
 
 
 def means(place: int, sums: Array) -> LevelMeans:
-    """From (2, L + 2, FOLDS) counts and sums of the target, which is centred."""
-    count, total = (np.column_stack([one.sum(axis=1, keepdims=True) - one, one.sum(axis=1)]) for one in sums)
+    """From (1 + targets, L + 2, FOLDS) counts and sums of the target, which is centred."""
+    count, *totals = (np.column_stack([one.sum(axis=1, keepdims=True) - one, one.sum(axis=1)]) for one in sums)
     # A training row sees its level without one fold of its rows: so does, on average, a row to predict.
     seen = np.column_stack([count[:, :-1], count[:, -1] * (1.0 - 1.0 / FOLDS)])
-    return LevelMeans(place, total / (count + PRIOR), np.log1p(seen))
+    means_of = [total / (count + PRIOR) for total in totals]
+    return LevelMeans(place, means_of[0] if len(means_of) == 1 else np.stack(means_of, axis=2), np.log1p(seen))

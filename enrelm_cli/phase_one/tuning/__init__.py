@@ -27,6 +27,7 @@ from enrelm_cli.types import Array
 __all__ = ["Explored", "Relevance", "TuneSettings", "Tuning", "explore", "finish", "tune"]
 
 _FAR = 1e3  # a standardised input beyond this is clipped
+_DIRECTIONS = 8  # of several targets, at most
 _LAST_ROWS = 700  # whose leave-one-out error is reported
 
 
@@ -68,7 +69,7 @@ def explore(
 ) -> Explored:
     """A kernel for standardised rows X (t, d), target y (t,), from some; any prefix of the rows is an even sample.
 
-    `groups` (d,) is the source column of each input. `advance` is told each evaluation.
+    Several targets are (t, q). `groups` (d,) is the source column of each input. `advance` is told each evaluation.
     """
     if len(groups) != X.shape[1] or len(y) != len(X):
         raise ValueError(f"shapes do not agree: X {X.shape}, y {y.shape}, {len(groups)} groups")
@@ -109,7 +110,8 @@ def _left_out(sample: Sample, found: Hyper) -> tuple[float, float]:
         return 1.0, 1.0
     X, y = sample.X[:_LAST_ROWS], sample.y[:_LAST_ROWS]
     ridge = leave_one_out(found.kernel.gram(X, X), y)
-    return float(np.sqrt(ridge.error) / y.std()) if np.any(y) else 0.0, ridge.alpha
+    spread = y.std() if y.ndim == 1 else np.sqrt(np.sum(y.var(axis=0)))
+    return float(np.sqrt(ridge.error) / spread) if np.any(y) else 0.0, ridge.alpha
 
 
 def _relevance(sample: Sample, found: Hyper) -> Array:
@@ -122,13 +124,28 @@ def _relevance(sample: Sample, found: Hyper) -> Array:
 
 
 def _unit_target(y: Array) -> Array:
-    """y centred, with unit variance (zeros if it is constant)."""
+    """y centred, with unit variance (zeros if it is constant); of many targets the directions in which they vary most.
+
+    The evidence of all of them together would take as many products for each of its evaluations.
+    """
+    if y.ndim > 1:
+        return np.stack([_unit_target(column) for column in _main_directions(y).T], axis=1)
     if not len(y):
         return y
     y = y / max(float(np.abs(y).max()), np.finfo(float).tiny)
     y = y - y.mean()
     scale = float(y.std())
     return y / scale if scale > 1e-12 else np.zeros_like(y)
+
+
+def _main_directions(y: Array) -> Array:
+    """(t, q) -> (t, at most _DIRECTIONS): principal components, where there are more."""
+    if y.shape[1] <= _DIRECTIONS:
+        return y
+    centred = y - y.mean(axis=0)
+    _, V = np.linalg.eigh(centred.T @ centred)
+    main: Array = centred @ V[:, : -_DIRECTIONS - 1 : -1]
+    return main
 
 
 def _untuned(d: int, settings: TuneSettings) -> Hyper:

@@ -3,7 +3,8 @@
     L = n/2 log s + 1/2 log det(K + alpha I),   s = yᵀ (K + alpha I)⁻¹ y / n   (the signal s is profiled out)
 
 plus a Gaussian prior on log v_k around the shared log v with standard deviation `spread`: 0 is the shared kernel,
-infinity is free relevance, and the values between shrink one to the other (`Posterior`).
+infinity is free relevance, and the values between shrink one to the other (`Posterior`). Of several targets L is the
+sum, with a signal s for each.
 """
 
 from __future__ import annotations
@@ -61,14 +62,22 @@ class Evidence:
         A.flat[:: n + 1] += alpha
         if not cholesky(A):
             return None
-        a = y[:, None].copy()
+        a = y.reshape(n, -1).copy()
         lower_solve(A, a)
-        s = float(np.vdot(a, a)) / n
+        s = np.einsum("ij,ij->j", a, a) / n if y.ndim > 1 else np.array([float(np.vdot(a, a)) / n])
         lower_solve(A, a, transposed=True)
-        value = 0.5 * n * float(np.log(s)) + float(np.log(np.diagonal(A)).sum())
-        if not np.isfinite(value) or not cholesky_inverse(A):
+        # A direction in which some rows do not vary says nothing of them.
+        told = np.flatnonzero(s > 0.0) if y.ndim > 1 else [0]
+        q = len(told)
+        value = 0.5 * n * float(np.log(s[told]).sum()) + q * float(np.log(np.diagonal(A)).sum())
+        if not np.isfinite(value) or not q or not cholesky_inverse(A):
             return None
-        M = blas.dsyr(-1.0 / s, a[:, 0], lower=0, a=A.T, overwrite_a=1).T
+        M = A.T
+        if q > 1:
+            A *= q
+        for c in told:
+            M = blas.dsyr(-1.0 / s[c], a[:, c], lower=0, a=M, overwrite_a=1)
+        M = M.T
         d_alpha = 0.5 * alpha * float(np.trace(M))
         D, d_b = self._backward(M, b, ps)
         Dz = symmetric_product(D, z) / np.pi

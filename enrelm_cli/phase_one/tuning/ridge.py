@@ -22,9 +22,9 @@ class Ridge:
     alpha: float
     error: float  # mean squared leave-one-out error at alpha
     errors: Array  # (a,) the same for every alpha of the grid
-    left_out: Array  # (n,) the error of each row when it is left out, at alpha
-    dual: Array  # (n,) w: prediction is offset + k(x)·w
-    offset: float
+    left_out: Array  # (n, ...) the error of each row when it is left out, at alpha
+    dual: Array  # (n, ...) w: prediction is offset + k(x)·w
+    offset: Array | float
 
 
 def leave_one_out(K: Array, y: Array, alphas: Array = ALPHAS) -> Ridge:
@@ -39,11 +39,13 @@ def leave_one_out(K: Array, y: Array, alphas: Array = ALPHAS) -> Ridge:
     C -= C.mean(axis=1)[:, None]
     lam, U = np.linalg.eigh(C)  # numpy's, not scipy's: it lets other threads run
     lam = np.maximum(lam, 0.0)
+    shrink = lam[:, None] / (lam[:, None] + alphas)  # (n, a)
+    free = 1.0 - 1.0 / n - (U * U) @ shrink
+    if y.ndim > 1:
+        return _of_several(y, lam, U, means, alphas, free)
     mean = float(y.mean())
     c = U.T @ (y - mean)
-    shrink = lam[:, None] / (lam[:, None] + alphas)  # (n, a)
     residual = (y - mean)[:, None] - U @ (c[:, None] * shrink)
-    free = 1.0 - 1.0 / n - (U * U) @ shrink
     left_out = residual / np.maximum(free, 1e-10)
     errors: Array = np.mean(left_out**2, axis=0)
     best = int(np.argmin(errors))
@@ -53,8 +55,28 @@ def leave_one_out(K: Array, y: Array, alphas: Array = ALPHAS) -> Ridge:
     return Ridge(alpha, float(errors[best]), errors, left_out[:, best], w, mean - float(means @ w))
 
 
+def _of_several(y: Array, lam: Array, U: Array, means: Array, alphas: Array, free: Array) -> Ridge:
+    """Several targets (n, q) with one ridge: an error is the length of a row of errors."""
+    free = np.maximum(free, 1e-10)
+    mean = y.mean(axis=0)
+    c = U.T @ (y - mean)
+    squares = np.zeros(free.shape)
+    for k in range(y.shape[1]):
+        shrunk = c[:, k, None] * (lam[:, None] / (lam[:, None] + alphas))
+        squares += (((y[:, k] - mean[k])[:, None] - U @ shrunk) / free) ** 2
+    errors: Array = squares.mean(axis=0)
+    best = int(np.argmin(errors))
+    alpha = float(alphas[best])
+    w = U @ (c / (lam + alpha)[:, None])
+    left_out = (y - mean - U @ (c * (lam / (lam + alpha))[:, None])) / free[:, best, None]
+    w -= w.mean(axis=0)
+    return Ridge(alpha, float(errors[best]), errors, left_out, w, mean - means @ w)
+
+
 def landmark_left_out(kernel: ArcsineKernel, X: Array, y: Array, m: int) -> Array:
     """The error of each row when it is left out (n,), at the best alpha, with the first m rows as landmarks.
+
+    Of several targets (n, q), the length of a row of errors.
 
     F Fᵀ = K(X, Z) K_ZZ⁻¹ K(Z, X) takes the place of K in `leave_one_out`: n m² operations.
     """
@@ -66,13 +88,14 @@ def landmark_left_out(kernel: ArcsineKernel, X: Array, y: Array, m: int) -> Arra
     F = np.ascontiguousarray(rows.against(X).T)
     lower_solve(L, F)
     F -= F.mean(axis=1)[:, None]
-    u = y - y.mean()
+    u = y - y.mean(axis=0)
     lam, V = np.linalg.eigh(F @ F.T)
     U = F.T @ V  # (n, m), its columns sqrt(lambda) times as long as eigenvectors
     inverse = 1.0 / (np.maximum(lam, 0.0)[:, None] + ALPHAS)  # (m, a)
-    residual = u[:, None] - U @ ((U.T @ u)[:, None] * inverse)
+    residuals = [one[:, None] - U @ ((U.T @ one)[:, None] * inverse) for one in u.reshape(len(y), -1).T]
     U *= U
-    left_out = residual / np.maximum(1.0 - 1.0 / len(y) - U @ inverse, 1e-10)
+    free = np.maximum(1.0 - 1.0 / len(y) - U @ inverse, 1e-10)
+    left_out = residuals[0] / free if y.ndim == 1 else np.sqrt(sum(one**2 for one in residuals)) / free
     best = int(np.argmin(np.einsum("ij,ij->j", left_out, left_out)))
     errors: Array = left_out[:, best]
     return errors

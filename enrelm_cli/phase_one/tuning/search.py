@@ -70,7 +70,7 @@ class Sample:
     """The tuning rows, any prefix of which is an even sample; y has mean 0 and variance 1."""
 
     X: Array  # (n, d)
-    y: Array  # (n,)
+    y: Array  # (n,), or (n, q) of q targets
     groups: NDArray[np.int64]  # (d,) the column of each input, from 0 on
     settings: TuneSettings
 
