@@ -44,7 +44,18 @@ class FitParameters(Settings):
 
 FITTING: tuple[type[Settings], ...] = (FitParameters, MethodSettings, SplitSettings, DataSettings, EngineSettings)
 # Of files, and of the cluster that reads them: the functions know these, an estimator has its table in memory.
-OF_FILES = ("data", "target", "delimiter", "encoding", "anonymous", "engine", "scheduler", "memory")
+OF_FILES = (
+    "data",
+    "target",
+    "validation",
+    "test",
+    "delimiter",
+    "encoding",
+    "anonymous",
+    "engine",
+    "scheduler",
+    "memory",
+)
 
 
 def _options(kinds: tuple[type[Settings], ...], command: str) -> Iterator[tuple[Option, Any]]:

@@ -34,6 +34,8 @@ class Parameters:
     numeric: str | Sequence[str]
     categorical: str | Sequence[str]
     drop: str | Sequence[str]
+    group: str | Sequence[str]
+    time: str | None
     decimal: str | None
     null: str | Sequence[str]
     only_null: str | Sequence[str]
@@ -75,6 +77,8 @@ class Parameters:
         numeric: str | Sequence[str] = ...,
         categorical: str | Sequence[str] = ...,
         drop: str | Sequence[str] = ...,
+        group: str | Sequence[str] = ...,
+        time: str | None = ...,
         decimal: str | None = ...,
         null: str | Sequence[str] = ...,
         only_null: str | Sequence[str] = ...,

@@ -132,18 +132,28 @@ class Roles(Settings):
     numeric: tuple[str, ...] = columns("Require this column to be numeric (repeatable).")
     categorical: tuple[str, ...] = columns("Treat this column as categorical even if it is numeric (repeatable).")
     drop: tuple[str, ...] = columns("Ignore this column (repeatable).")
+    group: tuple[str, ...] = columns("Rows with equal cells here are all held out, or none (repeatable); no input.")
+    time: str | None = text(
+        None, "The latest rows by this column validate or test; still an input.", DATA, "COL", completion="columns"
+    )
     keep: tuple[str, ...] = ()  # identifiers, handed through
     weight: str | None = None
 
     def used(self, names: Sequence[str]) -> tuple[str, ...]:
         """The input columns among `names`, sorted: the order of the columns in a file means nothing."""
-        apart = {self.target, self.weight, *self.drop, *self.keep}
+        # A group's own number says nothing of the next group.
+        apart = {self.target, self.weight, *self.drop, *self.keep, *({*self.group} - {*self.inputs})}
         return tuple(sorted({name for name in (self.inputs or names) if name not in apart}))
 
     def read(self, names: Sequence[str]) -> list[str]:
         """All columns that have to be read, sorted."""
         single = {name for name in (self.target, self.weight) if name is not None}
-        return sorted({*self.used(names), *self.keep, *single})
+        return sorted({*self.used(names), *self.keep, *single, *self.split_by})
+
+    @property
+    def split_by(self) -> tuple[str, ...]:
+        """Columns that say how rows are split."""
+        return self.group if self.time is None else (*self.group, self.time)
 
     def check(self, names: Sequence[str], label: str) -> None:
         """Every column that was named exists, and no two roles contradict each other."""
@@ -173,10 +183,18 @@ class Roles(Settings):
             ("inputs", "weight"),
             ("drop", "weight"),
             ("categorical", "weight"),
+            ("target", "group"),
+            ("target", "time"),
+            ("time", "categorical"),
         ):
             clash = {*named[first]} & {*named[second]}
             if clash:
                 raise UsageError(f"column {min(clash)!r} is named in both {flags[first]} and {flags[second]}")
+        if self.group and self.time is not None:
+            raise UsageError(
+                "--group holds out whole groups, --time the latest rows of all: a row cannot follow both",
+                "type one of the two",
+            )
 
     @staticmethod
     def _flags() -> dict[str, str]:
@@ -222,12 +240,32 @@ class DataSettings(Settings):
         DATA,
         metavar="HOW",
     )
+    validation: tuple[str, ...] = texts(
+        "Choose on the rows of this file, instead of some of DATA (repeatable).", DATA, "FILE", only=("fit", "curve")
+    )
+    test: tuple[str, ...] = texts(
+        "Test on the rows of this file, instead of some of DATA, once (repeatable).", DATA, "FILE", only=("compare",)
+    )
     frame: Any = None  # a table in memory (table/memory.py) instead of files
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for flag_, files in (("--validation", self.validation), ("--test", self.test)):
+            check(
+                not files or self.roles.time is None,
+                f"{flag_} says which rows are held out, and so does --time",
+                "type one of the two",
+            )
 
     @property
     def tables(self) -> tuple[Any, ...]:
         """Files, or the table in memory."""
         return self.sources if self.frame is None else (self.frame,)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Files whose rows the user holds out."""
+        return self.validation or self.test
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,9 @@ def fit(
     # a table with text, dates and missing cells; few neurons
     enrelm fit sample_data/houses.csv -t price --drop house_id --select smallest
     """
-    check_outputs(data.sources, [Output("-o", options.output, "a model")] if options.output is not None else [])
+    check_outputs(
+        [*data.sources, *data.held], [Output("-o", options.output, "a model")] if options.output is not None else []
+    )
     from enrelm_cli.commands import fit as library
     from enrelm_cli.commands.saved import save
     from enrelm_cli.show import render
@@ -200,7 +202,7 @@ def curve(
     # the paper's incremental variant beside random ELMs
     enrelm curve sample_data/network.csv -t y --variant incremental --with-elm
     """
-    check_drawn(data.sources, drawn.plot, drawn.report)
+    check_drawn([*data.sources, *data.held], drawn.plot, drawn.report)
     from enrelm_cli.commands import curve as library
     from enrelm_cli.report.curve_view import best_curve, size_options
     from enrelm_cli.show import render
@@ -242,7 +244,7 @@ class CompareOptions(Settings):
         METHOD,
         metavar="HOW",
     )
-    repeats: int = whole(5, "Number of splits.", METHOD, at_least=1)
+    repeats: int = whole(5, "Number of splits; with --time, of cuts.", METHOD, at_least=1)
     test_size: float = real(0.25, "Fraction of rows used only for testing.", DATA, above=0.0, below=1.0)
 
 
@@ -266,7 +268,7 @@ def compare(
     # one table per file, and the ranks over them
     enrelm compare sample_data/linear.csv sample_data/network.csv -t y --repeats 2
     """
-    check_drawn(data.sources, drawn.plot, drawn.report)
+    check_drawn([*data.sources, *data.held], drawn.plot, drawn.report)
     from enrelm_cli.commands import compare as library
     from enrelm_cli.show import render
 
@@ -293,6 +295,8 @@ def _one_by_one(data: DataSettings) -> list[DataSettings]:
     if data.sources.count("-") > 1:
         raise UsageError("stdin (-) can be read only once", "name each table once")
     tables = [replace(data, sources=(one,)) for one in data.sources]
+    if len(tables) > 1 and data.test:
+        raise UsageError("--test belongs to one table, and each DATA is a table of its own", "compare them one by one")
     if len(tables) > 1:
         for table in tables:
             if table.sources != ("-",):

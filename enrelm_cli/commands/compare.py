@@ -16,7 +16,7 @@ from enrelm_cli.commands.steps import Opened, Timed, afresh, phase_one, split_ro
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.dataset import open_dataset
-from enrelm_cli.inputs.split import CountSides, Side, TrainOnValidation
+from enrelm_cli.inputs.split import CountSides, Cut, Side, TrainOnValidation
 from enrelm_cli.inputs.training import Training, training
 from enrelm_cli.judge.curve import Curve, ElmBand
 from enrelm_cli.judge.errors import errors_of
@@ -78,9 +78,12 @@ def compare(
 ) -> CompareReport:
     """Every method on the same splits."""
     timer = Stopwatch()
+    _check_protocol(data, plan.protocol)
     with timer("reading"):
         dataset = open_dataset(data, where, engine)
     asked = method
+    if data.test:
+        plan = replace(plan, repeats=1)
     if plan.protocol == "paper":
         split, plan = replace(split, kind="shuffle"), replace(plan, repeats=1, test_size=0.0)
         method = replace(method, neurons=None, select="best")
@@ -88,8 +91,9 @@ def compare(
     seeds = tuple(split.seed + repeat for repeat in range(plan.repeats))
     rounds: list[list[MethodResult]] = []
     first: Opened | None = None
-    for seed in seeds:
-        opened = split_rows(dataset, replace(split, seed=seed), plan.test_size)
+    for number, seed in enumerate(seeds):
+        cut = Cut(number, plan.repeats, plan.test_size) if data.roles.time is not None else None
+        opened = split_rows(dataset, replace(split, seed=seed), plan.test_size, cut)
         first = first or opened
         rounds.append(_judged(chosen, opened.data, method, replace(elm, seed=seed), plan.protocol))
     assert first is not None
@@ -106,7 +110,16 @@ def compare(
         timings=timer.report(),
         settings=settings_facts(data, split, asked, where),
         notes=constant_note(first.data),
+        time=data.roles.time,
     )
+
+
+def _check_protocol(data: DataSettings, protocol: str) -> None:
+    """The paper's protocol has its own split."""
+    said = [("--group", data.roles.group), ("--time", data.roles.time), ("--test", data.test)]
+    for option, given in said:
+        if given and protocol == "paper":
+            raise UsageError(f"--protocol paper has a split of its own, and so has {option}", "type one of the two")
 
 
 def _judged(
@@ -175,4 +188,5 @@ def _row(results: tuple[MethodResult, ...]) -> CompareRow:
 
 def _sizes(data: Training) -> dict[str, int]:
     counts = data.fold(CountSides(data.view.split), "counting rows")
-    return {side.name.lower(): int(counts["sides"][side]) for side in Side}
+    sizes = {side.name.lower(): int(counts["sides"][side]) for side in Side}
+    return {name: rows for name, rows in sizes.items() if rows or name != Side.UNUSED.name.lower()}

@@ -40,12 +40,19 @@ def settings_facts(
     chosen = dict(vars(method))
     kernel, inputs = chosen.pop("kernel"), chosen.pop("inputs")
     return {
-        "split": dict(vars(split)),
+        "split": {**vars(split), **_said_of_rows(data)},
         "method": chosen,
         "kernel": dict(vars(kernel)),
         "inputs": dict(vars(inputs)),
         "missing": data.missing,
     }
+
+
+def _said_of_rows(data: DataSettings) -> dict[str, Any]:
+    """How the user split the rows, where he did: files by their number, because a model does not say where they lay."""
+    said = {"group": sorted({*data.roles.group}), "time": data.roles.time}
+    own = {"validation_files": len(data.validation), "test_files": len(data.test)}
+    return {name: value for name, value in {**said, **own}.items() if value}
 
 
 def versions() -> dict[str, str]:

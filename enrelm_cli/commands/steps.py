@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.dataset import Dataset, open_dataset, split_of
-from enrelm_cli.inputs.split import Everything, Side, Split
+from enrelm_cli.inputs.split import Cut, Everything, Side, Split
 from enrelm_cli.inputs.training import Training, training
 from enrelm_cli.judge.baselines import LinearRows, linear_error
 from enrelm_cli.judge.fitting import FittedVariant, choose_sizes, train_variant
@@ -48,8 +48,8 @@ def open_rows(data: DataSettings, split: SplitSettings, where: EngineSettings, e
     return split_rows(dataset, split)
 
 
-def split_rows(dataset: Dataset, split: SplitSettings, test_size: float = 0.0) -> Opened:
-    sides = split_of(dataset.rows, split, test_size)
+def split_rows(dataset: Dataset, split: SplitSettings, test_size: float = 0.0, cut: Cut | None = None) -> Opened:
+    sides = split_of(dataset.rows, split, test_size, cut)
     return Opened(dataset, sides, training(dataset.rows, sides))
 
 

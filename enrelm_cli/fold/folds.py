@@ -49,6 +49,10 @@ class Chunk:
     row: int  # index of the first row in the table; below 0 where the engine cannot know it
     index: NDArray[np.int64] | None = None  # (t,) every row's index, where they are not consecutive
     weight: Array | None = None  # (t,) above 0: how many rows each counts for; None: one
+    # What the user said of the rows beside their inputs; None: nothing.
+    group: Keys | None = None  # (t,) in place of the unit where rows stay together; the even sample does not go by it
+    time: Array | None = None  # (t,) later rows validate
+    held: NDArray[np.bool_] | None = None  # (t,) rows of the user's own validation or test files
 
     @property
     def rows(self) -> int:
@@ -76,9 +80,14 @@ class Chunk:
             return self
         return self._part(mask, self.row, self.numbers()[mask])
 
+    @property
+    def together(self) -> Keys:
+        """(t,) rows with one key stay on one side of a split and in one fold: the user's groups, else the units."""
+        return self.unit if self.group is None else self.group
+
     def alike(self) -> Keys:
-        """(t,) equal for rows with equal inputs in one unit: where one of them is left out, so are the others."""
-        return combine([self.twins, self.unit])
+        """(t,) equal for rows with equal inputs that stay together: where one is left out, so are the others."""
+        return combine([self.twins, self.together])
 
     def numbers(self) -> NDArray[np.int64]:
         """The index in the table of every row."""
@@ -102,8 +111,12 @@ class Chunk:
         twins = self.twins[part]
         # Where rows with equal inputs are the units, one array holds both.
         unit = twins if self.unit is self.twins else self.unit[part]
-        weight = None if self.weight is None else self.weight[part]
-        return Chunk(self.X[part], self.y[part], twins, unit, row, index, weight)
+        beside = {name: None if (one := getattr(self, name)) is None else one[part] for name in _BESIDE}
+        return Chunk(self.X[part], self.y[part], twins, unit, row, index, **beside)
+
+
+# Fields of a chunk that hold something for each row, or nothing at all.
+_BESIDE = ("weight", "group", "time", "held")
 
 
 def joined(chunks: Sequence[Chunk], row: int) -> Chunk:
@@ -111,9 +124,12 @@ def joined(chunks: Sequence[Chunk], row: int) -> Chunk:
     X, y, twins = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y", "twins"))
     shared = all(chunk.unit is chunk.twins for chunk in chunks)
     unit = twins if shared else np.concatenate([chunk.unit for chunk in chunks])
-    weights = [chunk.weight for chunk in chunks if chunk.weight is not None]
-    weight = np.concatenate(weights) if weights else None
-    return Chunk(X, y, twins, unit, row, weight=weight)
+    beside = {name: _concatenated([getattr(chunk, name) for chunk in chunks]) for name in _BESIDE}
+    return Chunk(X, y, twins, unit, row, **beside)
+
+
+def _concatenated(parts: Sequence[Any]) -> Any:
+    return None if parts[0] is None else np.concatenate(parts)
 
 
 class Mergeable(Protocol):

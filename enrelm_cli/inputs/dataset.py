@@ -11,14 +11,28 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
-from enrelm_cli.errors import UsageError
+from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Chunk, Engine, joined
 from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers, with_weights
 from enrelm_cli.fold.resources import available_memory
 from enrelm_cli.inputs.encoding import Encoding, known_rows
+from enrelm_cli.inputs.marks import NO_MARKS, Marks, NoTime, marks_of, no_time
 from enrelm_cli.inputs.screening import build_encoding
-from enrelm_cli.inputs.split import Split, hash_split, mostly_repeats, paper_split, single_rows, whole_rows
+from enrelm_cli.inputs.split import (
+    Cut,
+    Everything,
+    HeldSplit,
+    Side,
+    Split,
+    hash_split,
+    mostly_repeats,
+    paper_split,
+    single_rows,
+    time_split,
+    whole_rows,
+)
 from enrelm_cli.inputs.survey.cells import InputColumn
 from enrelm_cli.inputs.survey.contents import ContentSums, SampledSurvey, content_sums, sampled_survey
 from enrelm_cli.inputs.survey.facts import Survey, input_columns, survey
@@ -50,12 +64,15 @@ def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) 
     if settings.roles.target is None:
         require_target(settings.tables, settings.read)
     if engine.elsewhere:
-        check_files(settings.sources)
-    table = open_table(settings.tables, settings.read, settings.roles)
+        check_files((*settings.sources, *settings.held))
+    table = open_table(settings.tables, settings.read, settings.roles, settings.held)
     in_memory, notes = placed(table, where)
     table = load(table, settings.roles, engine, in_memory)
     spare = _spare(table, where)
-    opened = _in_memory(table, settings, engine, spare) if in_memory else _on_disk(table, settings, engine)
+    try:
+        opened = _in_memory(table, settings, engine, spare) if in_memory else _on_disk(table, settings, engine)
+    except NoTime:
+        raise no_time(table, str(settings.roles.time)) from None
     for source in table.sources:
         source.check_unchanged()
     return replace(opened, notes=(*notes, *table.notes, *opened.encoding.notes))
@@ -80,16 +97,48 @@ def placed(table: Table, where: EngineSettings) -> tuple[bool, tuple[str, ...]]:
     return False, (note,)
 
 
-def split_of(rows: Rows, split: SplitSettings, test_size: float = 0.0) -> Split:
-    """A side for each row."""
+def split_of(rows: Rows, split: SplitSettings, test_size: float = 0.0, cut: Cut | None = None) -> Split:
+    """A side for each row. `cut`: which of several in time, where rows that test are later than those that train."""
+    sample = rows.sample
+    if sample.held is not None:
+        return _own_split(rows, split, sample.held, test_size)
+    if sample.time is not None:
+        _refuse_shuffle(split, "--time")
+        return time_split(sample.time, split.validation_size, cut)
+    if sample.group is not None:
+        _refuse_shuffle(split, "--group")
     if split.kind != "shuffle":
-        return hash_split(rows.sample.unit, rows.whole, split.seed, split.validation_size, test_size)
+        grouped = sample.group is not None
+        return hash_split(sample.together, rows.whole, split.seed, split.validation_size, test_size, grouped)
     if not rows.in_memory:
         raise UsageError(
             "--split shuffle permutes the rows, so the table must fit in memory on one machine",
             "use --split hash (the default), or allow more with --memory",
         )
     return paper_split(rows.total, split.seed, split.validation_size, test_size)
+
+
+def _own_split(rows: Rows, split: SplitSettings, held: NDArray[np.bool_], test_size: float) -> Split:
+    """`test_size` 0: the user's own rows validate; else they test, and some of the others validate."""
+    if not held.any() and rows.whole:
+        option = "--test" if test_size else "--validation"
+        raise DataError(f"no row of {option} has a target '{rows.target}'", "name files whose rows have one")
+    if not test_size:
+        _refuse_shuffle(split, "--validation")
+        if split.validation_size != SplitSettings.validation_size:
+            raise UsageError(
+                "--validation names the validation rows, --validation-size takes some of DATA", "type one of the two"
+            )
+        return HeldSplit(Side.VALIDATION, Everything())
+    _refuse_shuffle(split, "--test")
+    others, grouped = rows.sample.together[~held], rows.sample.group is not None
+    parted = hash_split(others, rows.whole, split.seed, split.validation_size, groups=grouped)
+    return HeldSplit(Side.TEST, parted)
+
+
+def _refuse_shuffle(split: SplitSettings, option: str) -> None:
+    if split.kind == "shuffle":
+        raise UsageError(f"{option} says which rows are held out, and so does --split shuffle", "type one of the two")
 
 
 # --- in memory -------------------------------------------------------------------------------------------------------
@@ -111,6 +160,7 @@ class _EncodeBatch:
 
     encoding: Encoding
     columns: tuple[InputColumn, ...]  # also those that are left out
+    marks: Marks
 
     def __call__(self, batch: Batch) -> _EncodedBatch:
         rows = self.encoding.hashed(batch)
@@ -120,7 +170,7 @@ class _EncodeBatch:
         weight = None if rows.weight is None else hash_numbers(rows.weight * self.encoding.weight_unit)
         whole = combine([self._hashes(column, hashes, batch) for column in self.columns]) if self._left_out else twins
         used = self.encoding.used(rows.X, rows.y, rows.weight)
-        chunk = self.encoding.fitted(rows, twins, batch.row)
+        chunk = self.encoding.to_fit(rows, twins, batch, self.marks)
         content = content_sums(whole[present], with_weights(target, weight)[present])
         return _EncodedBatch(chunk, target[used], None if weight is None else weight[used], content)
 
@@ -138,7 +188,8 @@ def _in_memory(table: Table, settings: DataSettings, engine: Engine, spare: int)
     found = survey(table, settings.roles, engine)
     encoding = build_encoding(found, settings.roles, settings.missing)
     columns = input_columns(table, settings.roles)
-    parts = list(engine.map(table.pieces, _EncodeBatch(encoding, columns), "encoding", table.rows))
+    encode = _EncodeBatch(encoding, columns, marks_of(table, settings.roles))
+    parts = list(engine.map(table.pieces, encode, "encoding", table.rows))
     chunk, target = joined([part.chunk for part in parts], 0), np.concatenate([part.target for part in parts])
     weights = [part.weight for part in parts if part.weight is not None]
     weight = np.concatenate(weights) if weights else None
@@ -181,10 +232,11 @@ class EncodedPiece:
     piece: Piece
     encoding: Encoding
     single: bool = False  # rows are units of their own: see `split.mostly_repeats`
+    marks: Marks = NO_MARKS
 
     def __iter__(self) -> Iterator[Chunk]:
         for batch in self.piece:
-            chunk = self.encoding.chunk(batch)
+            chunk = self.encoding.chunk(batch, self.marks)
             yield _as_units(chunk) if self.single else chunk
 
 
@@ -195,8 +247,10 @@ def _as_units(chunk: Chunk) -> Chunk:
 def _on_disk(table: Table, settings: DataSettings, engine: Engine) -> Dataset:
     found = sampled_survey(table, settings.roles, engine)
     encoding = build_encoding(found, settings.roles, settings.missing)
-    pieces = [EncodedPiece(piece, encoding) for piece in table.pieces]
-    counted = _sample(found, encoding) or _sample_again(pieces, table, engine)
+    marks = marks_of(table, settings.roles)
+    pieces = [EncodedPiece(piece, encoding, marks=marks) for piece in table.pieces]
+    # The survey's sample knows nothing of marks.
+    counted = (None if marks else _sample(found, encoding)) or _sample_again(pieces, table, engine)
     if mostly_repeats(counted.sample.twins, counted.rows):
         pieces = [replace(piece, single=True) for piece in pieces]
         whole = counted.sample.rows == counted.rows

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from enrelm_cli.fold.folds import Chunk, SentOnce
 from enrelm_cli.fold.hashing import combine
 from enrelm_cli.inputs.checks import must, number, truth
+from enrelm_cli.inputs.marks import NO_MARKS, Marks
 from enrelm_cli.inputs.survey.cells import Cells, LevelCells, NumberCells, coded
 from enrelm_cli.table.cells import number_text
 from enrelm_cli.table.options import ReadAs
@@ -201,15 +202,15 @@ class Encoding(SentOnce):
     weight: str | None = None  # the column of the rows' weights
     weight_unit: float = 1.0  # what they are divided by
 
-    def chunk(self, batch: Batch) -> Chunk:
+    def chunk(self, batch: Batch, marks: Marks = NO_MARKS) -> Chunk:
         """Rows to fit, each its own unit with its twins."""
         rows = self.hashed(batch)
-        return self.fitted(rows, combine(rows.hashes, batch.rows), batch.row)
+        return self.to_fit(rows, combine(rows.hashes, batch.rows), batch, marks)
 
-    def fitted(self, rows: HashedRows, twins: Keys, row: int) -> Chunk:
+    def to_fit(self, rows: HashedRows, twins: Keys, batch: Batch, marks: Marks) -> Chunk:
         """The same of rows whose cells are hashed."""
-        chunk = Chunk(rows.X, rows.y, twins, twins, row, weight=rows.weight)
-        return chunk.where(self.used(rows.X, rows.y, rows.weight))
+        chunk = marks.on(Chunk(rows.X, rows.y, twins, twins, batch.row, weight=rows.weight), batch)
+        return marks.checked(chunk.where(self.used(rows.X, rows.y, rows.weight)))
 
     def hashed(self, batch: Batch) -> HashedRows:
         """Every row of a batch; each cell is read and hashed once."""

@@ -66,7 +66,7 @@ class MomentsOf:
         if chunk.rows == 0:
             empty = np.zeros(self.expansion.width + 1)
             return Moments(0, empty, empty, empty, empty)
-        E = self.expansion(chunk.X, folds_of(chunk.unit))
+        E = self.expansion(chunk.X, folds_of(chunk.together))
         table = np.ldexp(np.column_stack((E, chunk.y)), -self.exponent)
         mean = table.mean(axis=0)
         deviations = table - mean

@@ -6,6 +6,12 @@ cluster needs no permutation. Where nearly every row repeats the inputs of anoth
 be held out that every other row has to know. A stream cannot number the copies of a row that are equal in inputs and
 target: there, they are one unit. Without such copies it is split as in memory.
 
+`--group`: the same by a hash of the group in place of the inputs.
+
+`--time`: the latest rows are held out; rows of one time stay on one side.
+
+`--validation`, `--test`: the rows of the user's own files are held out.
+
 `shuffle`: the paper's permutation, numpy.random.RandomState(seed).permutation(T), whose first ceil(T/4) rows are held
 out.
 """
@@ -22,13 +28,15 @@ from numpy.typing import NDArray
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Chunk, Sums
 from enrelm_cli.fold.hashing import combine, hash_numbers, rehash
-from enrelm_cli.types import Keys
+from enrelm_cli.types import Array, Keys
 
 _SPAN = 2**64
 # Different salts make the choice of test rows and of validation rows independent of each other.
 _TEST_SALT = 0x7E57
 # So many distinct inputs leave every side its share without looking.
 _MANY_KEYS = 2000
+# Different keys that train, at least: two different rows; one group has more.
+_LEAST_UNITS, _LEAST_GROUPS = 2, 1
 # Where a fresh row has new inputs with no more than this probability, rows are split one by one.
 _NEW = 0.1
 
@@ -37,6 +45,7 @@ class Side(IntEnum):
     TRAIN = 0
     VALIDATION = 1
     TEST = 2
+    UNUSED = 3  # later than the test rows of a cut in time
 
 
 Sides = NDArray[np.uint8]
@@ -65,7 +74,7 @@ class HashSplit:
     test_below: int = 0  # of 2^64
 
     def sides(self, chunk: Chunk) -> Sides:
-        return self.sides_of(chunk.unit)
+        return self.sides_of(chunk.together)
 
     def sides_of(self, key: Keys) -> Sides:
         sides = np.where(_below(rehash(key, self.seed), self.validation_below), Side.VALIDATION, Side.TRAIN)
@@ -82,6 +91,31 @@ class RowSplit:
 
     def sides(self, chunk: Chunk) -> Sides:
         return self.listed[chunk.numbers()]
+
+
+@dataclass(frozen=True)
+class TimeSplit:
+    """Rows train, validate and test one after the other; those from `end` on are not used."""
+
+    validation: float  # the first time that validates
+    test: float = np.inf
+    end: float = np.inf
+
+    def sides(self, chunk: Chunk) -> Sides:
+        assert chunk.time is not None
+        return np.searchsorted([self.validation, self.test, self.end], chunk.time, side="right").astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class HeldSplit:
+    """The rows of the user's own files are on one side; another split parts the others."""
+
+    side: Side
+    others: Split
+
+    def sides(self, chunk: Chunk) -> Sides:
+        assert chunk.held is not None
+        return np.where(chunk.held, self.side, self.others.sides(chunk)).astype(np.uint8)
 
 
 @dataclass(frozen=True)
@@ -118,7 +152,57 @@ def paper_split(rows: int, seed: int, validation_size: float, test_size: float =
     return RowSplit(listed)
 
 
-def hash_split(key: Keys, whole: bool, seed: int, validation_size: float, test_size: float = 0.0) -> HashSplit:
+@dataclass(frozen=True)
+class Cut:
+    """One of several cuts in time: what comes before it trains, the next rows test."""
+
+    number: int  # from 0 on
+    cuts: int
+    test_size: float
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """Where the test rows begin and end, as shares of all rows in the order of time.
+
+        The windows follow each other up to the last row. Each has the share of rows that tests; less where that would
+        leave the first cut less than half of all rows to train on.
+        """
+        share = min(self.test_size, 0.5 / self.cuts)
+        later = self.cuts - self.number
+        return 1.0 - later * share, 1.0 - (later - 1) * share
+
+
+def time_split(time: Array, validation_size: float, cut: Cut | None = None) -> TimeSplit:
+    """The latest rows validate; those of a cut's window test, and the latest before it validate. `time` (s,) of the
+    even sample: every row of a table up to its size.
+    """
+    test = end = np.inf
+    if cut is not None:
+        begin, stop = cut.window
+        test = _moment(time, begin)
+        end = np.inf if cut.number == cut.cuts - 1 else _moment(time, stop)
+        if not test < end:
+            raise DataError(
+                f"{len(np.unique(time)):,} different times are too few for {cut.cuts} cuts", "ask for fewer: --repeats"
+            )
+    return TimeSplit(_moment(time[time < test], 1.0 - validation_size), test, end)
+
+
+def _moment(time: Array, before: float) -> float:
+    """The time with the share of rows before it that is nearest to the one wanted; both parts have rows."""
+    distinct, counts = np.unique(time, return_counts=True)
+    if len(distinct) < 3 or len(time) < 4:
+        raise DataError(
+            f"{len(time):,} rows with {len(distinct)} different times are too few to split by time",
+            "name another column with --time, or leave it out",
+        )
+    earlier = np.cumsum(counts)[:-1]
+    return float(distinct[1 + int(np.argmin(np.abs(earlier - before * len(time))))])
+
+
+def hash_split(
+    key: Keys, whole: bool, seed: int, validation_size: float, test_size: float = 0.0, groups: bool = False
+) -> HashSplit:
     """A split of the rows with these keys; `whole`: they are all the rows, so the bounds can be exact.
 
     For a table larger than the sample the bound is the fraction itself, which its count of rows then meets to within
@@ -128,10 +212,12 @@ def hash_split(key: Keys, whole: bool, seed: int, validation_size: float, test_s
         return HashSplit(seed, int(validation_size * _SPAN), int(test_size * _SPAN))
     if not 0.0 < validation_size < 1.0 or not 0.0 <= test_size < 1.0:
         raise UsageError("--validation-size must lie between 0 and 1", "the default is --validation-size 0.25")
-    test_below = _bound(rehash(key, seed ^ _TEST_SALT), test_size) if test_size else 0
+    least = _LEAST_GROUPS if groups else _LEAST_UNITS
+    # Whoever tests leaves enough for validation rows, too.
+    test_below = _bound(rehash(key, seed ^ _TEST_SALT), test_size, least + groups, groups) if test_size else 0
     if test_below:
         key = key[~_below(rehash(key, seed ^ _TEST_SALT), test_below)]
-    return HashSplit(seed, _bound(rehash(key, seed), validation_size), test_below)
+    return HashSplit(seed, _bound(rehash(key, seed), validation_size, least, groups), test_below)
 
 
 def mostly_repeats(key: Keys, rows: int) -> bool:
@@ -171,14 +257,22 @@ def _below(hashed: Keys, bound: int) -> NDArray[np.bool_]:
     return np.ones(len(hashed), bool) if bound >= _SPAN else hashed < np.uint64(bound)
 
 
-def _bound(hashed: Keys, size: float) -> int:
-    """The bound that holds out nearest to ceil(size * rows) rows and leaves the others two different ones at least."""
+def _bound(hashed: Keys, size: float, least: int, groups: bool) -> int:
+    """The bound that holds out nearest to ceil(size * rows) rows and leaves the others so many keys at least."""
     distinct, counts = np.unique(hashed, return_counts=True)
-    if len(distinct) < 3 or len(hashed) < 4:
-        raise _too_few(len(hashed), len(distinct))
-    held_out = np.cumsum(counts)[:-2]
+    if len(distinct) <= least or len(hashed) < 4:
+        raise _too_few_groups(len(distinct), least + 1) if groups else _too_few(len(hashed), len(distinct))
+    held_out = np.cumsum(counts)[:-least]
     wanted = int(np.ceil(size * len(hashed)))
     return int(distinct[1 + int(np.argmin(np.abs(held_out - wanted)))])
+
+
+def _too_few_groups(found: int, wanted: int) -> DataError:
+    groups = "1 group is" if found == 1 else f"{found} groups are"
+    return DataError(
+        f"{groups} too few: whole groups are held out (--group), so {wanted} are needed at least",
+        "name a column with more different values, or leave --group out",
+    )
 
 
 def _too_few(rows: int, distinct: int | None = None) -> DataError:

@@ -36,7 +36,7 @@ class View:
 
     def _fold(self, chunk: Chunk) -> Folds:
         """Of training rows: the fold of those that gave the map, EVERY_ROW for those that came later."""
-        fold = folds_of(chunk.unit)
+        fold = folds_of(chunk.together)
         return fold if self.fitted is None else np.where(self.fitted.sides(chunk) == Side.TRAIN, fold, EVERY_ROW)
 
     def trained_on(self, split: Split) -> View:

@@ -84,7 +84,7 @@ def _level_sums(data: Training, scales: Sequence[Scale]) -> list[dict[int, Array
 def _robust(data: Training, settings: InputSettings, sums: dict[int, Array]) -> InputMap:
     rows = data.rows.sample.where(data.view.split.sides(data.rows.sample) == Side.TRAIN)
     expansion = Expansion(robust_maps(data.rows.columns, rows.X, sums, settings.calendar))
-    return scaled(expansion, rows.X, folds_of(rows.unit)) or data.view.input_map
+    return scaled(expansion, rows.X, folds_of(rows.together)) or data.view.input_map
 
 
 # ---------------------------------------------------------------------------------------------------- left-out errors

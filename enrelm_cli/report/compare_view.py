@@ -106,6 +106,8 @@ def compare_remarks(report: CompareReport) -> list[str]:
 
 def _splits(report: CompareReport) -> str:
     text = f"Splits: {words.count(report.repeats)}, {_seeds(report.seeds)}"
+    if report.time is not None:
+        text = f"Cuts in time ({report.time}): {words.count(report.repeats)}; each tests on rows later than all others"
     if any(row.error_std is not None for row in report.rows):
         if report.repeats > 1:
             text += "; ± is the standard deviation over splits"

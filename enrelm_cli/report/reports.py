@@ -174,6 +174,7 @@ class CompareReport:
     notes: tuple[str, ...] = ()
     threads: int | None = None  # that shared the work; None on a cluster
     fit_command: str | None = None  # to type next, where the caller knows how the table was named
+    time: str | None = None  # the column along which the splits are cuts
 
     def to_json(self) -> Json:
         best = self.rows[0].error

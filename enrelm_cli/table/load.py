@@ -72,7 +72,28 @@ def read_rows(table: Table, roles: Roles, engine: Engine, in_memory: bool) -> Ta
             f"{table.label}: a header and no rows", "a table has a header line and then a line for each row"
         )
     kinds_found, options = dict(settled.kinds), settled.options
-    return replace(table, options=options, kinds=kinds_found, pieces=pieces, rows=rows, decisions=decisions)
+    return replace(
+        table,
+        options=options,
+        kinds=kinds_found,
+        pieces=pieces,
+        rows=rows,
+        decisions=decisions,
+        held_row=_held_row(table, parsed),
+    )
+
+
+def _held_row(table: Table, parsed: Sequence[_Parsed]) -> int | None:
+    """How many rows the sources before those have whose rows are held out."""
+    if table.held_from is None:
+        return None
+    return sum(_rows_of(source, index, parsed) for index, source in enumerate(table.sources[: table.held_from]))
+
+
+def _rows_of(source: Source, index: int, parsed: Sequence[_Parsed]) -> int:
+    if not isinstance(source, CsvSource):
+        return sum(source.groups)
+    return sum(result.rows for result in parsed if result.index == index)
 
 
 # ------------------------------------------------------------------------------------------------ kinds
@@ -187,6 +208,9 @@ def wrong_columns(table: Table, loaded: Table, roles: Roles) -> Iterator[tuple[s
     for name in roles.numeric:
         if kinds.get(name, Kind.NUMBER) is not Kind.NUMBER:
             yield name, _wrong(table, name, Kind.NUMBER)
+    if roles.time is not None and kinds[roles.time] not in (Kind.NUMBER, Kind.DATE, Kind.ZONED):
+        hint = "--time needs dates or numbers; --date-format COL=%d/%m/%Y says how dates are written"
+        yield roles.time, _wrong(table, roles.time, Kind.NUMBER, hint=hint)
     if roles.target is not None and kinds[roles.target] not in (Kind.NUMBER, Kind.BOOLEAN):
         hint = "a target is a column of numbers: name another, or type --null TOKEN for what means a missing value"
         yield roles.target, _wrong(table, roles.target, Kind.NUMBER, hint=hint)
@@ -330,10 +354,10 @@ def _pieces(table: Table, reading: Reading, parsed: Sequence[_Parsed], in_memory
                 row += result.rows
         elif not isinstance(source, CsvSource):
             pieces.extend(parquet_groups(source, row, reading))
-            row += sum(source.groups)
+            row += _rows_of(source, index, parsed)
         else:
             pieces.extend(_on_disk(source, mine, row, reading))
-            row += sum(result.rows for result in mine)
+            row += _rows_of(source, index, parsed)
     return pieces, row
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from enrelm_cli.errors import DataError, UsageError
@@ -61,6 +61,8 @@ class Table:
     rows: int | None = None  # counted by `load`
     decisions: Mapping[str, Decision] = field(default_factory=dict)  # of `load`, on columns that are not plain
     unreadable: Mapping[str, str] = field(default_factory=dict)  # columns of lists and their like, and their types
+    held_from: int | None = None  # sources from this one on are the user's own validation or test files
+    held_row: int | None = None  # their first row; counted by `load`
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -68,8 +70,15 @@ class Table:
         return tuple(found.note for _, found in sorted(self.decisions.items()))
 
 
-def open_table(sources: Sequence[str | ArrowSource], said: ReadOptions, roles: Roles) -> Table:
-    """Files, globs or '-' as one table: headers, dialects and the names in `roles` are checked, no row is read."""
+def open_table(
+    sources: Sequence[str | ArrowSource], said: ReadOptions, roles: Roles, held: Sequence[str] = ()
+) -> Table:
+    """Files, globs or '-' as one table: headers, dialects and the names in `roles` are checked, no row is read.
+
+    `held`: files of rows to hold out. Like those to predict they need the columns that are used, and may have others.
+    """
+    if "-" in sources and "-" in held:
+        raise UsageError("stdin (-) was named twice", "write one of the two tables to a file")
     options = read_as(said)
     opened = open_sources(sources, options, once=False)
     first = opened[0]
@@ -78,12 +87,20 @@ def open_table(sources: Sequence[str | ArrowSource], said: ReadOptions, roles: R
     roles.check(first.names, first.label)
     for problem in unknown_dates(options, first):
         raise problem
-    return table_of(opened, options, roles)
+    table = table_of(opened, options, roles)
+    return _with_held(table, open_sources(held, options, once=False), roles) if held else table
+
+
+def _with_held(table: Table, held: Sequence[Source], roles: Roles) -> Table:
+    for source in held:
+        check_needed(source, roles.read(table.names), ())
+    sources = (*table.sources, *held)
+    return replace(table, sources=sources, bytes=joint_bytes(sources), held_from=len(table.sources))
 
 
 def table_of(sources: Sequence[Source], options: ReadAs, roles: Roles) -> Table:
     """Sources with the same columns. What is neither numbers, dates nor texts is left out, unless a role names it."""
-    single = {roles.target, roles.weight}
+    single = {roles.target, roles.weight, *roles.split_by}
     named = {*single, *roles.inputs, *roles.numeric, *roles.categorical, *roles.drop, *roles.keep}
     unreadable = {name: shorten(str(kind)) for _, name, kind in unreadable_columns(sources) if name not in named}
     names = tuple(name for name in sources[0].names if name not in unreadable)

@@ -49,7 +49,7 @@ def try_table(
         return Trial(None, roles, tuple(problems))
     given = replace(table, options=options)
     wrong = [*wrong_columns(given, table, roles)]
-    every = {(role, name) for name, _ in wrong for role in ("target", "numeric")}
+    every = {(role, name) for name, _ in wrong for role in ("target", "numeric", "time")}
     return Trial(table, _without(roles, every), (*problems, *(problem for _, problem in wrong)))
 
 
@@ -69,15 +69,16 @@ def _without(roles: Roles, apart: set[tuple[str, str]]) -> Roles:
     """The roles without some of the columns that they name."""
     kept: dict[str, Any] = {
         role: tuple(name for name in getattr(roles, role) if (role, name) not in apart)
-        for role in ("inputs", "numeric", "categorical", "drop")
+        for role in ("inputs", "numeric", "categorical", "drop", "group")
     }
-    single: dict[str, Any] = {role: None for role in ("target", "weight") if (role, str(getattr(roles, role))) in apart}
-    return replace(roles, **single, **kept)
+    for role in ("target", "weight", "time"):
+        kept[role] = None if (role, str(getattr(roles, role))) in apart else getattr(roles, role)
+    return replace(roles, **kept)
 
 
 def _nested(sources: Sequence[Source], roles: Roles) -> Iterator[tuple[str, DataError]]:
     """Columns that a role names although they hold lists and the like."""
-    named = {roles.target, roles.weight, *roles.inputs, *roles.numeric, *roles.categorical}
+    named = {roles.target, roles.weight, *roles.inputs, *roles.numeric, *roles.categorical, *roles.split_by}
     for source, name, kind in unreadable_columns(sources):
         if name in named:
             yield name, unreadable_error(source.label, name, kind)

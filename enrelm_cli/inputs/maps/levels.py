@@ -154,7 +154,7 @@ class LevelSums:
 
     def __call__(self, chunk: Chunk) -> Sums:
         chunk = chunk.where(self.split.sides(chunk) == Side.TRAIN)
-        y, fold = self.target_scale.forward(chunk.y), folds_of(chunk.unit)
+        y, fold = self.target_scale.forward(chunk.y), folds_of(chunk.together)
         return Sums({str(k): self._of(chunk.X[:, k], levels, y, fold) for k, levels in self.levels.items()})
 
     def _of(self, raw: Array, levels: int, y: Array, fold: Folds) -> Array:
