@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from enrelm_cli.errors import UsageError
+from enrelm_cli.output_formats import ENDINGS
 from enrelm_cli.remote import address_of, is_remote, upload
 
 # Errors of a disk without room.
@@ -28,14 +29,14 @@ _HINT = "give the name of a file, in a folder that exists and that you may write
 # What an output holds, and how the names of such files end.
 _ENDINGS = {
     "a model": (".joblib",),
-    "predictions": (".csv", ".tsv"),
+    "predictions": ENDINGS,
     "a table": (".csv",),
     "a page": (".html", ".htm"),
     "a figure": (".png", ".svg", ".pdf"),
     "JSON": (".json",),
     "ONNX": (".onnx",),
 }
-_OTHER_ENDINGS = (".parquet", ".pq", ".gz", ".zip", ".xlsx")
+_OTHER_ENDINGS = (".zip", ".xlsx", ".xls", ".db", ".sqlite")
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
@@ -168,13 +169,13 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     number = _descriptor(path)
     if number is not None:
         with _open_descriptor(number, path) as given, _quiet_pipe(given):
-            yield given
+            yield from _passed_on(given, path)
         return
     target = os.path.realpath(path)
     mode = _mode(path, target)
     if mode is not None and not stat.S_ISREG(mode):  # /dev/null, a named pipe: there is nothing to rename
         with open(target, "wb") as device, _quiet_pipe(device):
-            yield device
+            yield from _passed_on(device, path)
         return
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{_shortened(name)}.enrelm-{secrets.token_hex(4)}.tmp")
@@ -198,6 +199,13 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.remove(temporary)
         raise
     _sync_folder(folder)
+
+
+def _passed_on(stream: BinaryIO, path: str) -> Iterator[BinaryIO]:
+    """To a device, a pipe or another's stream: what was written stays, and there is nothing to rename."""
+    writer = _Writer(stream, path)
+    yield writer  # type: ignore[misc]
+    writer.flush()
 
 
 def _shortened(name: str) -> str:
@@ -244,7 +252,8 @@ class _Writer:
     def _problem(self, error: OSError) -> Exception:
         if isinstance(error, BrokenPipeError):
             return error
-        if self._stream is sys.stdout.buffer:
+        if not stat.S_ISREG(os.fstat(self._stream.fileno()).st_mode) or self._stream is sys.stdout.buffer:
+            # Closing it would fail again.
             to_nowhere(self._stream)
         return _unwritable(self._path, error)
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import sys
 
-from enrelm_cli.cli import check, commands, startup
+from enrelm_cli.cli import check, commands, predict, startup
 from enrelm_cli.cli.guard import EXIT_CODES
 from enrelm_cli.cli.program import COMMANDS, app, register
 from enrelm_cli.fields import PANELS
 
-__all__ = ["EXIT_CODES", "PANELS", "app", "check", "commands", "main"]
+__all__ = ["EXIT_CODES", "PANELS", "app", "check", "commands", "main", "predict"]
+
+# As `enrelm --help` lists them; a command that is not here comes last.
+_ORDER = ("fit", "predict", "curve", "compare", "check", "info", "export", "sample")
 
 
 # Options take time to build: where the process is one command, those of the typed one are enough.
 _typed = [name for name in sys.argv[1:2] if name in COMMANDS and startup.is_own_process()]
-for _name in _typed or COMMANDS:
+for _name in _typed or sorted(COMMANDS, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER)):
     register(_name)
 
 

@@ -35,10 +35,9 @@ from enrelm_cli.settings import (
     ElmSettings,
     EngineSettings,
     MethodSettings,
-    ReadOptions,
     SplitSettings,
 )
-from enrelm_cli.show.screen import Screen, log, note, warn
+from enrelm_cli.show.screen import Screen, log, note
 from enrelm_cli.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -119,58 +118,6 @@ def fit(
             f"not saved: validation error {report.validation_error:.4f} is above --fail-above {options.fail_above:g}",
             "see `enrelm curve` and `enrelm compare`, or raise the limit",
         )
-
-
-# ----------------------------------------------------------------------------------------------------------- predict
-
-
-@dataclass(frozen=True)
-class PredictOptions(Settings):
-    sources: tuple[str, ...] = argument(
-        "data", "CSV, TSV, .csv.gz or Parquet files, quoted globs, or - for stdin.", "DATA...", repeatable=True
-    )
-    strict: bool = flag(False, "Fail on a category that the model has not seen.", DATA)
-    output: str = text("-", "Write to this file instead of stdout.", OUTPUT, "FILE", flags=("--output", "-o"))
-    ids: tuple[str, ...] = texts(
-        "Copy this column to the output (repeatable).", OUTPUT, "COL", flags=("--id",), completion="columns"
-    )
-    append: bool = flag(False, "Keep the input rows byte for byte and append the prediction.", OUTPUT)
-    interval: float | None = real(
-        None, "Add lower and upper bounds with this coverage, e.g. 0.9.", OUTPUT, metavar="LEVEL"
-    )
-    report: str | None = text(None, "Write row counts, errors and notes to this file.", OUTPUT, "FILE.json")
-
-
-@command
-def predict(
-    model: ModelFile, options: PredictOptions, read: ReadOptions, where: EngineSettings, screen: Screen
-) -> None:
-    """Predict with a saved model: a CSV column `prediction`, rows in input order.
-
-    # predictions on stdout
-    enrelm predict model.joblib sample_data/friedman_new.csv
-    # every input column and the prediction, to a file
-    enrelm predict model.joblib sample_data/friedman_new.csv --append -o out.csv
-    """
-    outputs = [Output("-o", options.output, "predictions")]
-    if options.report is not None:
-        outputs.append(Output("--report", options.report, "JSON"))
-    check_outputs([model.path, *options.sources], outputs)
-    from enrelm_cli.commands import predict as library
-    from enrelm_cli.report import words
-    from enrelm_cli.show import render
-
-    how = (options.ids, options.append, options.interval, options.strict)
-    wanted = library.Wanted(options.sources, options.output, *how, read, where.memory)
-    facts = library.predict(model.path, wanted, engine_of(where, screen))
-    if options.report is not None:
-        render.write_json(facts, options.report)
-    for line in facts.notes:
-        warn(screen, line)
-    if facts.errors is not None:
-        render.errors(screen, facts)
-    elif not is_stdout(options.output):
-        note(screen, f"wrote {options.output}, {words.counted(facts.rows, 'row')}")
 
 
 # ------------------------------------------------------------------------------------------------------------- curve

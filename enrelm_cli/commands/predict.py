@@ -17,10 +17,11 @@ from enrelm_cli.inputs.encoding import Unseen
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.model.features import BLOCK_BYTES
 from enrelm_cli.model.model import Model
+from enrelm_cli.output_formats import CSV, OutputFormat
 from enrelm_cli.report.reports import Errors, PredictReport
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.table.memory import ArrowSource
-from enrelm_cli.table.output.csv_lines import CsvLines
+from enrelm_cli.table.output.choice import writer_of
 from enrelm_cli.table.output.writer import Added, Writer
 from enrelm_cli.table.pieces import check_files
 from enrelm_cli.table.table import Batch, ReadOptions
@@ -42,6 +43,8 @@ class Wanted:
     strict: bool
     read: ReadOptions
     memory: int | None = None  # bytes that rows on their way may take; None: what a block takes at most
+    format: OutputFormat = CSV
+    digits: int | None = None  # significant digits of numbers; None: all
 
     def __post_init__(self) -> None:
         if self.append and self.ids:
@@ -125,11 +128,18 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     limit = _share(wanted.memory, engine)
     read = _within(limit, wanted.read, len(model.encoding.columns))
     opened = open_for_predict(
-        wanted.sources, read, model.encoding, wanted.ids, wanted.strict, wanted.append, with_target=True
+        wanted.sources,
+        read,
+        model.encoding,
+        wanted.ids,
+        wanted.strict,
+        wanted.append,
+        with_target=True,
+        typed=wanted.format.is_typed,
     )
     usual = added_columns(wanted)
     added = _with_free_names(usual, opened.sources[0].names if wanted.append else wanted.ids)
-    writer = CsvLines.of(opened.layout, added)
+    writer = writer_of(wanted.format, opened.layout, opened.kept, added, wanted.digits)
     totals: list[tuple[Sums, Unseen]] = []
 
     def parts() -> Iterator[Any]:

@@ -16,9 +16,11 @@ from enrelm_cli.table import cells
 from enrelm_cli.table.csv_pieces import Block
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs, read_as
+from enrelm_cli.table.output.columnar import kept_schema
 from enrelm_cli.table.output.csv_lines import Layout
 from enrelm_cli.table.sources import CsvSource, Source, open_sources
 from enrelm_cli.table.table import (
+    Along,
     Kind,
     Piece,
     ReadOptions,
@@ -102,17 +104,17 @@ class PredictInput:
     sources: tuple[Source, ...]
     options: ReadAs
     kinds: Mapping[str, Kind]
-    ids: tuple[str, ...]
+    along: Along
     target: str | None  # read along where it is there
-    raw: bool
     check: _Check
     label: str
     levels: tuple[str, ...]  # columns of texts that were something else at fit
     layout: Layout  # of the lines that the predictions go into
+    kept: Any  # pa.Schema of the columns that come along in types of their own
     bytes: int | None
 
     def __iter__(self) -> Iterator[Piece]:
-        return stream(self.sources, self.options, self.kinds, self.ids, self.raw, self.check, self.target, self.levels)
+        return stream(self.sources, self.options, self.kinds, self.along, self.check, self.target, self.levels)
 
 
 def open_for_predict(
@@ -123,11 +125,13 @@ def open_for_predict(
     strict: bool = False,
     raw: bool = False,
     with_target: bool = False,
+    typed: bool = False,
 ) -> PredictInput:
     """Open a table for a model: columns are found by name, others are ignored, kinds are the model's.
 
     `keep`: identifiers that come along as text (Batch.ids). `raw`: rows come along byte for byte (Batch.raw).
     `with_target`: the target comes along where the file has it; a cell of it that is no number counts as missing.
+    `typed`: identifiers, or all columns of the rows, come along in types of their own instead (Batch.kept).
     """
     options = read_as(said, encoding.read)
     opened = open_sources(sources, options, once=True)
@@ -138,25 +142,28 @@ def open_for_predict(
         raise UsageError(
             "--append needs the same columns in the same order in every file", "predict them one at a time, or use --id"
         )
+    target = encoding.target if with_target else None
+    along = Along((), False, opened[0].names if raw else tuple(keep)) if typed else Along(tuple(keep), raw)
+    known = {} if target is None else {target: Kind.NUMBER}
     return PredictInput(
         sources=opened,
         options=options,
         kinds=needed,
-        ids=tuple(keep),
-        target=encoding.target if with_target else None,
-        raw=raw,
+        along=along,
+        target=target,
         check=_Check(encoding, strict, options),
         label=joint_label(opened),
         levels=tuple(column.name for column in encoding.columns if column.kind is not column.read_as),
-        layout=_layout(opened[0], options, tuple(keep), raw),
+        layout=_layout(opened[0], options, along),
+        kept=kept_schema(opened, along.typed, {**known, **needed}),
         bytes=joint_bytes(opened),
     )
 
 
-def _layout(source: Source, options: ReadAs, ids: tuple[str, ...], raw: bool) -> Layout:
+def _layout(source: Source, options: ReadAs, along: Along) -> Layout:
     """Predictions look like the table that they are of."""
     header, line_end, delimiter = header_bytes(source)
-    if not raw:
-        return Layout(ids=ids, delimiter=delimiter, decimal=options.decimal)
+    if not along.raw:
+        return Layout(ids=along.ids, delimiter=delimiter, decimal=options.decimal)
     encoding = options.encoding if isinstance(source, CsvSource) else "utf-8"
-    return Layout(("prediction",), ids, delimiter, options.decimal, header, line_end, encoding)
+    return Layout(("prediction",), along.ids, delimiter, options.decimal, header, line_end, encoding)

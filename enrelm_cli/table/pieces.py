@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from enrelm_cli.errors import DataError, UsageError
@@ -41,6 +42,7 @@ class Batch:
     origin: str = ""  # the file, for messages
     ids: Any = None  # pa.RecordBatch of texts: the identifiers that come along at predict
     raw: RawRows | None = None
+    kept: Any = None  # pa.RecordBatch: columns that come along in types of their own
 
     @property
     def rows(self) -> int:
@@ -58,6 +60,7 @@ class Batch:
                 self.origin,
                 None if self.ids is None else self.ids.slice(start, most),
                 None if self.raw is None else self.raw.slice(start, most),
+                None if self.kept is None else self.kept.slice(start, most),
             )
 
 
@@ -194,19 +197,27 @@ Check = Callable[[Any, Source, "Block | int"], None]
 
 
 @dataclass(frozen=True)
+class Along:
+    """What of the rows comes along with their predictions."""
+
+    ids: tuple[str, ...] = ()  # these columns, as texts
+    raw: bool = False  # every row byte for byte
+    typed: tuple[str, ...] = ()  # these columns, in types of their own
+
+
+@dataclass(frozen=True)
 class CsvBlock:
     """A block of a CSV file that is passing by: predicted once, then gone."""
 
     source: CsvSource
     block: Block
     reading: Reading
-    ids: tuple[str, ...]
-    with_raw: bool
+    along: Along
     check: Check | None  # (columns, source, block)
 
     def __reduce__(self) -> Any:
         """Sent to another machine it leaves its text behind and is read there."""
-        block, rest = self.block, (self.reading, self.ids, self.with_raw, self.check)
+        block, rest = self.block, (self.reading, self.along, self.check)
         if not self.source.seekable:
             return (CsvBlock, (self.source, block, *rest))
         return (_block_again, (self.source, block.start, block.stop, block.line, *rest))
@@ -215,9 +226,10 @@ class CsvBlock:
         columns = parse_or_explain(self.source, self.block, self.reading)
         if self.check is not None:
             self.check(columns, self.source, self.block)
-        ids = _identifiers(columns, self.ids, self._column)
-        raw = self._raw(columns.num_rows) if self.with_raw else None
-        yield from Batch(columns, -1, self.source.label, ids, raw).cut(self.reading.batch_rows)
+        ids = _identifiers(columns, self.along.ids, self._column)
+        raw = self._raw(columns.num_rows) if self.along.raw else None
+        kept = _kept(columns, self.along.typed)
+        yield from Batch(columns, -1, self.source.label, ids, raw, kept).cut(self.reading.batch_rows)
 
     def _column(self, name: str) -> Any:
         again = replace(self.reading, kinds=((name, Kind.VERBATIM),))
@@ -246,30 +258,36 @@ def _identifiers(columns: Any, names: tuple[str, ...], read: Callable[[str], Any
     return pa.RecordBatch.from_arrays(plain, names=list(names))
 
 
+def _kept(columns: Any, names: Sequence[str]) -> Any:
+    """Columns as they were read; an identifier without text is missing."""
+    if not names:
+        return None
+    found = [columns.column(name) for name in names]
+    plain = [pc.if_else(pc.equal(one, ""), None, one) if one.type == pa.string() else one for one in found]
+    return pa.RecordBatch.from_arrays(plain, names=list(names))
+
+
 @dataclass(frozen=True)
 class ParquetRows:
     """A row group of a Parquet file that is passing by; its raw rows are what a CSV file of it would hold."""
 
     group: ParquetGroup
-    ids: tuple[str, ...]
-    with_raw: bool
+    along: Along
     check: Check | None  # (columns, source, index of the first row in the file)
 
     def __iter__(self) -> Iterator[Batch]:
         source, reading = self.group.source, self.group.reading
-        names = list(source.names) if self.with_raw else sorted({*reading.names, *self.ids})
+        along = self.along
+        names = list(source.names) if along.raw else sorted({*reading.names, *along.ids, *along.typed})
         row = self.group.first_row
         for every in _group_batches(source, self.group.group, names, reading.batch_rows):
             columns = as_kinds(every, source, row, reading)
             if self.check is not None:
                 self.check(columns, source, row)
-            ids = _identifiers(columns, self.ids, partial(_text_column, every))
-            raw = (
-                RawRows(*cells.raw_rows(_csv_text(every, header=False), ",", len(names) == 1))
-                if self.with_raw
-                else None
-            )
-            yield Batch(columns, -1, source.label, ids, raw)
+            ids = _identifiers(columns, along.ids, partial(_text_column, every))
+            raw = RawRows(*cells.raw_rows(_csv_text(every, header=False), ",", len(names) == 1)) if along.raw else None
+            kept = every.select(list(along.typed)) if along.typed else None
+            yield Batch(columns, -1, source.label, ids, raw, kept)
             row += every.num_rows
 
 

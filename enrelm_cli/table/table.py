@@ -18,10 +18,11 @@ from enrelm_cli.table.kinds import Kind, numbers
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs, read_as
 from enrelm_cli.table.parsing import Reading, can_be_read
-from enrelm_cli.table.pieces import Batch, Check, CsvBlock, ParquetRows, Piece, header_bytes, parquet_groups
+from enrelm_cli.table.pieces import Along, Batch, Check, CsvBlock, ParquetRows, Piece, header_bytes, parquet_groups
 from enrelm_cli.table.sources import CsvSource, Source, open_sources, shorten
 
 __all__ = [
+    "Along",
     "Batch",
     "Kind",
     "Piece",
@@ -195,8 +196,7 @@ def stream(
     sources: Sequence[Source],
     options: ReadAs,
     kinds: Mapping[str, Kind],
-    ids: tuple[str, ...] = (),
-    with_raw: bool = False,
+    along: Along,
     check: Check | None = None,
     target: str | None = None,
     levels: tuple[str, ...] = (),
@@ -204,12 +204,15 @@ def stream(
     """The rows of all sources in order, each read once, a block at a time; with the target where a source has it."""
     for source in sources:
         known = {target: Kind.NUMBER} if target is not None and target in source.names else {}
-        every = {**dict.fromkeys(ids, Kind.VERBATIM), **known, **kinds}
+        every = {**dict.fromkeys(along.ids, Kind.VERBATIM), **known, **kinds}
+        if isinstance(source, CsvSource):
+            # The others have types of their own.
+            every = {**dict.fromkeys(along.typed, Kind.VERBATIM), **every}
         lenient = target if known else None
         reading = Reading(tuple(sorted(every.items())), options, given=True, lenient=lenient, levels=levels)
         if isinstance(source, CsvSource):
             for block in source.blocks(min(options.block_bytes, _STREAM_BYTES)):
-                yield CsvBlock(source, block, reading, ids, with_raw, check)
+                yield CsvBlock(source, block, reading, along, check)
         else:
             for group in parquet_groups(source, 0, reading):
-                yield ParquetRows(group, ids, with_raw, check)
+                yield ParquetRows(group, along, check)

@@ -1,0 +1,86 @@
+"""enrelm predict, beside the commands that fit (commands.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from enrelm_cli.cli.commands import ModelFile
+from enrelm_cli.cli.outputs import engine_of
+from enrelm_cli.cli.program import command
+from enrelm_cli.errors import UsageError
+from enrelm_cli.fields import DATA, OUTPUT, Settings, argument, choice, flag, real, text, texts, whole
+from enrelm_cli.files import Output, check_outputs, is_stdout
+from enrelm_cli.output_formats import FORMATS, format_of
+from enrelm_cli.settings import EngineSettings, ReadOptions
+from enrelm_cli.show.screen import Screen, note, warn
+
+
+@dataclass(frozen=True)
+class PredictOptions(Settings):
+    sources: tuple[str, ...] = argument(
+        "data", "Files as `enrelm fit` reads them, quoted globs, s3://, or - for stdin.", "DATA...", repeatable=True
+    )
+    strict: bool = flag(False, "Fail on a category that the model has not seen.", DATA)
+    output: str = text(
+        "-",
+        "Write to this file, whose name says how: .csv, .tsv, .jsonl, .json (also .gz, .zst, .bz2), .parquet, .arrow.",
+        OUTPUT,
+        "FILE",
+        flags=("--output", "-o"),
+    )
+    format: str | None = choice(
+        None,
+        FORMATS,
+        f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}. Default: by the name of the file; csv on stdout.",
+        OUTPUT,
+        metavar="FORMAT",
+        flags=("--format", "-f"),
+    )
+    ids: tuple[str, ...] = texts(
+        "Copy this column to the output (repeatable).", OUTPUT, "COL", flags=("--id",), completion="columns"
+    )
+    append: bool = flag(
+        False, "Keep every column (CSV to CSV byte for byte, Parquet with its types) and append the prediction.", OUTPUT
+    )
+    precision: int | None = whole(
+        None, "Round numbers to this many significant digits.", OUTPUT, at_least=1, at_most=17
+    )
+    interval: float | None = real(
+        None, "Add lower and upper bounds with this coverage, e.g. 0.9.", OUTPUT, metavar="LEVEL"
+    )
+    report: str | None = text(None, "Write row counts, errors and notes to this file.", OUTPUT, "FILE.json")
+
+
+@command
+def predict(
+    model: ModelFile, options: PredictOptions, read: ReadOptions, where: EngineSettings, screen: Screen
+) -> None:
+    """Predict with a saved model: a column `prediction`, rows in input order.
+
+    # predictions on stdout
+    enrelm predict model.joblib sample_data/friedman_new.csv
+    # every input column and the prediction, to a file
+    enrelm predict model.joblib sample_data/friedman_new.csv --append -o out.parquet
+    """
+    outputs = [Output("-o", options.output, "predictions")]
+    if options.report is not None:
+        outputs.append(Output("--report", options.report, "JSON"))
+    check_outputs([model.path, *options.sources], outputs)
+    form = format_of(options.output, options.format)
+    if form.is_binary and is_stdout(options.output) and screen.out.terminal:
+        raise UsageError(f"{form.name} is not for a terminal", "name a file with -o, or pipe it")
+    from enrelm_cli.commands import predict as library
+    from enrelm_cli.report import words
+    from enrelm_cli.show import render
+
+    how = (options.ids, options.append, options.interval, options.strict)
+    wanted = library.Wanted(options.sources, options.output, *how, read, where.memory, form, options.precision)
+    facts = library.predict(model.path, wanted, engine_of(where, screen))
+    if options.report is not None:
+        render.write_json(facts, options.report)
+    for line in facts.notes:
+        warn(screen, line)
+    if facts.errors is not None:
+        render.errors(screen, facts)
+    elif not is_stdout(options.output):
+        note(screen, f"wrote {options.output}, {words.counted(facts.rows, 'row')}")
