@@ -38,6 +38,7 @@ BASE = (
     "fields",
     "files",
     "method_settings",
+    "output_formats",
     "remote",
     "settings",
     "sizes",

@@ -54,7 +54,7 @@ def test_two_outputs_in_one_file_are_refused(folder: Path) -> None:
         ("predict m.joblib d.csv -o m.joblib", "is also an input"),
         ("predict m.joblib d.csv --report d.csv", "is also an input"),
         ("predict m.joblib d.csv -o out --report ./out", "are the same file"),
-        ("predict m.joblib d.csv -o out.parquet", "try out.csv"),
+        ("predict m.joblib d.csv -o out.xlsx", "try out.csv"),
         ("curve d.csv -t y --report d.csv", "is also an input"),
         ("curve d.csv -t y --plot d.csv", "is also an input"),
         ("compare d.csv -t y --report m.png --plot m.png", "are the same file"),

@@ -60,7 +60,7 @@ def predict(
     # predictions on stdout
     enrelm predict model.joblib sample_data/friedman_new.csv
     # every input column and the prediction, to a file
-    enrelm predict model.joblib sample_data/friedman_new.csv --append -o out.parquet
+    enrelm predict model.joblib sample_data/friedman_new.csv --append -o out.csv
     """
     outputs = [Output("-o", options.output, "predictions")]
     if options.report is not None:
