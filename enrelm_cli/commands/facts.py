@@ -10,6 +10,7 @@ import scipy
 
 from enrelm_cli import __version__
 from enrelm_cli.commands.steps import Opened
+from enrelm_cli.fold.weights import mean
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.network import Network
@@ -88,7 +89,7 @@ def card_of(report: FitReport) -> ModelCard:
     )
 
 
-def network_facts(network: Network, basis: Basis, left_out: Array) -> dict[str, float]:
+def network_facts(network: Network, basis: Basis, left_out: Array, weight: Array | None = None) -> dict[str, float]:
     """Of the model that is saved, not of the one that chose its size."""
     facts: dict[str, float] = {"landmarks": len(basis.landmarks.Z), **(network.facts or {})}
     tuning = basis.tuned.tuning
@@ -98,7 +99,7 @@ def network_facts(network: Network, basis: Basis, left_out: Array) -> dict[str, 
         facts["depth"] = tuning.kernel.depth
         facts["tuning_evaluations"] = tuning.evaluations
     if len(left_out):
-        facts["leave_one_out_error"] = float(np.sqrt(np.mean(left_out**2)))
+        facts["leave_one_out_error"] = float(np.sqrt(mean(left_out**2, weight)))
     return facts
 
 

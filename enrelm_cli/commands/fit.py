@@ -49,7 +49,7 @@ def fit(
     else:
         final, network = winner.basis, winner.network.first(winner.chosen.neurons)
     final = with_errors(winner.variant, final, network)
-    left_out = _own_errors(final.data, winner.variant.left_out(final, network))
+    left_out, weight = _own_errors(final.data, winner.variant.left_out(final, network)), final.data.sample_weights()
     report = FitReport(
         data=facts.data_facts(opened, winner.basis.data),
         variant=winner.variant.name,
@@ -65,7 +65,7 @@ def fit(
         refit=method.refit,
         candidates=tuple(_candidate(one, seconds) for one, seconds in fitted),
         stop=winner.network.stop,
-        facts=facts.network_facts(network, final, left_out),
+        facts=facts.network_facts(network, final, left_out, weight),
         relevance=_relevance(network, final.data),
         timings={},
         model=None,
@@ -77,7 +77,7 @@ def fit(
     view = final.data.view
     scale = view.target_scale
     assert isinstance(scale, TargetScale)
-    errors = order_statistics(left_out) * scale.scale
+    errors = order_statistics(left_out, weight if len(left_out) else None) * scale.scale
     model = Model(opened.dataset.encoding, view.input_map, scale, network, facts.card_of(report), errors)
     return replace(report, timings=timer.report()), model
 
@@ -99,4 +99,5 @@ def _candidate(fitted: FittedVariant, seconds: float) -> Candidate:
 
 def _relevance(network: Network, data: Training) -> tuple[tuple[str, float], ...]:
     names = [column.name for column in data.rows.columns]
-    return shares(network, data.sample().X, data.view.input_map.groups, names)
+    sample = data.sample()
+    return shares(network, sample.X, data.view.input_map.groups, names, sample.weight)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from enrelm_cli.fold.hashing import combine
 from enrelm_cli.fold.resources import cores
+from enrelm_cli.fold.weights import times
 from enrelm_cli.types import Array, Keys
 
 
@@ -65,14 +66,11 @@ class Chunk:
 
     def weighted(self, A: Array) -> Array:
         """Row i of A (t,) or (t, .) times w_i: sums over rows are sums of these."""
-        return A if self.weight is None else A * (self.weight if A.ndim == 1 else self.weight[:, None])
+        return times(self.weight, A)
 
     def rooted(self, A: Array) -> Array:
         """Row i of A times sqrt(w_i): A'A of these is the sum of w_i a_i a_i'."""
-        if self.weight is None:
-            return A
-        root = np.sqrt(self.weight)
-        return A * (root if A.ndim == 1 else root[:, None])
+        return A if self.weight is None else times(np.sqrt(self.weight), A)
 
     def where(self, mask: NDArray[np.bool_]) -> Chunk:
         """The rows that the mask keeps."""

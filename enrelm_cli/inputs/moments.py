@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.errors import DataError
+from enrelm_cli.fold import weights
 from enrelm_cli.fold.folds import Chunk, Sums
 from enrelm_cli.inputs.classes.scale import ClassScale
 from enrelm_cli.inputs.maps.column_map import folds_of
@@ -26,7 +27,8 @@ from enrelm_cli.types import Array
 class Moments:
     """Count, mean, sum of squared deviations, smallest and largest; columns are the inputs and, last, the target."""
 
-    count: int
+    count: int  # of rows
+    weight: float  # of all of them; how many, where they have none
     mean: Array  # (d + 1,)
     squares: Array  # (d + 1,)
     low: Array  # (d + 1,)
@@ -35,12 +37,13 @@ class Moments:
     def merge(self, other: Moments) -> Moments:
         if not self.count or not other.count:
             return self if self.count else other
-        count = self.count + other.count
+        weight = self.weight + other.weight
         gap = other.mean - self.mean
         return Moments(
-            count,
-            self.mean + gap * (other.count / count),
-            self.squares + other.squares + gap * gap * (self.count * other.count / count),
+            self.count + other.count,
+            weight,
+            self.mean + gap * (other.weight / weight),
+            self.squares + other.squares + gap * gap * (self.weight * other.weight / weight),
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
         )
@@ -48,7 +51,7 @@ class Moments:
     @property
     def spread(self) -> Array:
         """(d + 1,) standard deviations."""
-        spread: Array = np.sqrt(self.squares / max(self.count, 1))
+        spread: Array = np.sqrt(self.squares / (self.weight or 1))
         return spread
 
 
@@ -65,14 +68,15 @@ class MomentsOf:
         chunk = chunk.where(self.split.sides(chunk) == self.side)
         if chunk.rows == 0:
             empty = np.zeros(self.expansion.width + 1)
-            return Moments(0, empty, empty, empty, empty)
+            return Moments(0, 0, empty, empty, empty, empty)
         E = self.expansion(chunk.X, folds_of(chunk.together))
         table = np.ldexp(np.column_stack((E, chunk.y)), -self.exponent)
-        mean = table.mean(axis=0)
+        mean = weights.mean(table, chunk.weight)
         deviations = table - mean
-        correction = deviations.mean(axis=0)
-        squares = np.einsum("ij,ij->j", deviations, deviations) - chunk.rows * correction**2
-        return Moments(chunk.rows, mean + correction, np.maximum(squares, 0.0), table.min(axis=0), table.max(axis=0))
+        correction = weights.mean(deviations, chunk.weight)
+        squares = np.einsum("ij,ij->j", chunk.weighted(deviations), deviations) - chunk.total * correction**2
+        ends = table.min(axis=0), table.max(axis=0)
+        return Moments(chunk.rows, chunk.total, mean + correction, np.maximum(squares, 0.0), *ends)
 
 
 def exponents(E: Array, y: Array) -> NDArray[np.int64]:

@@ -131,12 +131,13 @@ class TrainOnValidation:
 
 @dataclass(frozen=True)
 class CountSides:
-    """Partial: how many rows each side has."""
+    """Partial: how many rows each side has, and their weights."""
 
     split: Split
 
     def __call__(self, chunk: Chunk) -> Sums:
-        return Sums({"sides": np.bincount(self.split.sides(chunk), minlength=len(Side))})
+        sides, most = self.split.sides(chunk), len(Side)
+        return Sums({"sides": np.bincount(sides, minlength=most), "weights": np.bincount(sides, chunk.weight, most)})
 
 
 def paper_split(rows: int, seed: int, validation_size: float, test_size: float = 0.0) -> RowSplit:

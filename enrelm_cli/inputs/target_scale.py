@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from enrelm_cli.fold.weights import Weights, quantile
 from enrelm_cli.inputs.checks import must, number, numbers
 from enrelm_cli.inputs.maps.column_map import FAR
 from enrelm_cli.types import Array
@@ -102,11 +103,11 @@ class TargetScale:
         """With bounds of y that the user knows."""
         return replace(self, lower=lower, upper=upper)
 
-    def smeared(self, errors: Array) -> TargetScale:
+    def smeared(self, errors: Array, weight: Weights = None) -> TargetScale:
         """With the left-out errors (r,) of z that a fitted network makes."""
         if self.transform == "none" or not len(errors):
             return self
-        return replace(self, errors=np.quantile(errors, (np.arange(_QUANTILES) + 0.5) / _QUANTILES))
+        return replace(self, errors=quantile(errors, (np.arange(_QUANTILES) + 0.5) / _QUANTILES, weight))
 
     @cached_property
     def table(self) -> tuple[Array, Array]:

@@ -73,10 +73,16 @@ def sampled(chunk: Chunk) -> SampledRows:
     return SampledRows(chunk.rows, even_sample(chunk))
 
 
-def rows_of_arrays(X: Array, y: Array, engine: Engine | None = None, names: tuple[str, ...] | None = None) -> Rows:
+def rows_of_arrays(
+    X: Array,
+    y: Array,
+    engine: Engine | None = None,
+    names: tuple[str, ...] | None = None,
+    weight: Array | None = None,
+) -> Rows:
     """Rows of arrays in memory: the library's way in where there is no file."""
     twins = combine([hash_numbers(np.ascontiguousarray(column)) for column in X.T])
-    chunk = Chunk(np.ascontiguousarray(X, dtype=float), np.asarray(y, dtype=float), twins, twins, 0)
+    chunk = Chunk(np.ascontiguousarray(X, dtype=float), np.asarray(y, dtype=float), twins, twins, 0, weight=weight)
     names = names or tuple(f"x{k + 1}" for k in range(X.shape[1]))
     columns = tuple(_column_of(name, values) for name, values in zip(names, chunk.X.T, strict=True))
     sample = even_sample(chunk)
@@ -112,6 +118,12 @@ class Training:
     view: View
     T: int  # training rows
     target_range: tuple[float, float] = (0.0, 0.0)  # smallest and largest target of the training rows
+    total_weight: float | None = None  # of the training rows; None: T
+
+    @property
+    def weight(self) -> float:
+        """What the training rows count for: T, where they have no weights."""
+        return self.T if self.total_weight is None else self.total_weight
 
     @property
     def d(self) -> int:
@@ -123,6 +135,11 @@ class Training:
     def sample(self) -> Chunk:
         """The sample's training rows, standardised, in the order of their hash."""
         return self.view(self.rows.sample, Side.TRAIN)
+
+    def sample_weights(self) -> Array | None:
+        """(t,) of the sample's training rows; None where rows have none."""
+        sample = self.rows.sample
+        return None if sample.weight is None else sample.weight[self.view.split.sides(sample) == Side.TRAIN]
 
     def fold_sample(self, partial: Callable[[Chunk], S]) -> S:
         """The same over the sample's training rows, here: they are in memory whatever the engine."""
@@ -138,7 +155,7 @@ class Training:
 def training(rows: Rows, split: Split) -> Training:
     """Rows through plain, standardised inputs. One pass: the moments of the training rows."""
     is_training = split.sides(rows.sample) == Side.TRAIN
-    expansion = Expansion(plain_maps(rows.columns, rows.filled, rows.sample.X, is_training))
+    expansion = Expansion(plain_maps(rows.columns, rows.filled, rows.sample.X, is_training, rows.sample.weight))
     exponent = exponents(expansion(rows.sample.X), rows.sample.y)
     moments = rows.fold(MomentsOf(split, Side.TRAIN, expansion, exponent), "moments")
     scale: Scale
@@ -149,4 +166,4 @@ def training(rows: Rows, split: Split) -> Training:
         scale = class_scale_of(counted["counts"], rows.target)
     inputs = input_map_of(expansion, moments, exponent, expansion.names(rows.columns))
     low, high = (float(np.ldexp(end[-1], int(exponent[-1]))) for end in (moments.low, moments.high))
-    return Training(rows, View(split, inputs, scale), moments.count, (low, high))
+    return Training(rows, View(split, inputs, scale), moments.count, (low, high), moments.weight)

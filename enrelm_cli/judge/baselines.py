@@ -94,13 +94,13 @@ class NestedLeastSquares:
         steps[:, self.columns] = directions * z
         return np.cumsum(steps, axis=1)
 
-    def squares(self, S: Array, y: Array) -> Array:
-        """Squared errors of every size over these rows, summed over the targets: (t, n), (t, ...) -> (n,)."""
-        directions, total = self._directions(S), np.zeros(self.size)
+    def squares(self, S: Array, rows: Chunk) -> Array:
+        """Squared errors of every size over these rows, summed over the targets: (t, n) -> (n,)."""
+        directions, total, y = self._directions(S), np.zeros(self.size), rows.y
         for z, own in zip(self.z.T, y.T, strict=True) if y.ndim > 1 else [(self.z, y)]:
             gaps = self._running(S, directions, z)
             gaps -= own[:, None]
-            total += np.einsum("ij,ij->j", gaps, gaps)
+            total += np.einsum("ij,ij->j", rows.weighted(gaps), gaps)
         return total
 
     def coefficients(self, neurons: int) -> Array:
@@ -202,7 +202,8 @@ class TriangleRows:
 
     def __call__(self, chunk: Chunk) -> Triangles:
         chunk = self.view(chunk, Side.TRAIN)
-        return Triangles(tuple(triangle(self.sigma(chunk.X @ W.T), chunk.y) for W in self.weights), chunk.y.shape[1:])
+        y, shape = chunk.rooted(chunk.y), chunk.y.shape[1:]
+        return Triangles(tuple(triangle(chunk.rooted(self.sigma(chunk.X @ W.T)), y) for W in self.weights), shape)
 
 
 @dataclass(frozen=True)
@@ -219,8 +220,8 @@ class NestedErrorRows:
         chunk = self.view(chunk, self.side)
         squares = []
         for W, fit in zip(self.weights, self.fits, strict=True):
-            squares.append(fit.squares(self.sigma(chunk.X @ W.T), chunk.y))
-        return Sums({"squares": np.array(squares), "total": float(np.sum(squares_of(chunk.y)))})
+            squares.append(fit.squares(self.sigma(chunk.X @ W.T), chunk))
+        return Sums({"squares": np.array(squares), "total": float(np.sum(squares_of(chunk.rooted(chunk.y))))})
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,7 @@ def elm_curves(data: Training, elm: RandomElm, side: Side = Side.VALIDATION) -> 
         fits = tuple(fit for _, fit in _fits(folded, weights, elm))
         sums = folded.fold(NestedErrorRows(folded.view, side, weights, fits, elm.sigma), "random ELM's errors")
         return [
-            (relative_errors(fit.training_squares(), folded.T), relative_errors(squares, float(sums["total"])))
+            (relative_errors(fit.training_squares(), folded.weight), relative_errors(squares, float(sums["total"])))
             for fit, squares in zip(fits, sums["squares"], strict=True)
         ]
 
@@ -281,7 +282,7 @@ def _over_realizations(
 
 def elm_band(data: Training, elm: ElmSettings, most: int | None) -> ElmBand:
     """The random ELM's curves over its realisations, up to the paper's limit unless told otherwise."""
-    n = most or paper_limit(data.d, data.T)
+    n = most or paper_limit(data.d, data.weight)
     curves = elm_curves(data, RandomElm(n, elm.realizations, elm.seed, elm.weight_std))
     train, valid = curves.train, curves.validation
     return ElmBand(valid.mean, valid.std, valid.min, valid.max, train.mean, train.min, train.max, elm.realizations)
@@ -332,7 +333,7 @@ class LinearRows:
         return SideSums({side: self._sums(self.view(chunk, side)) for side in self.sides})
 
     def _sums(self, chunk: Chunk) -> Sums:
-        X, y = chunk.X, chunk.y
+        X, y = chunk.rooted(chunk.X), chunk.rooted(chunk.y)
         return Sums({"normal": normal(X, y), "yy": float(np.sum(squares_of(y))), "rows": chunk.rows})
 
 

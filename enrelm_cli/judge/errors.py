@@ -62,9 +62,9 @@ class CurveRows:
                 terms -= (block.y - self.network.intercept)[:, None]
             else:
                 terms = scale.predicted(terms + self.network.intercept) - scale.units(block.y)[:, None]
-            squares += np.einsum("ij,ij->j", terms, terms)
+            squares += np.einsum("ij,ij->j", block.weighted(terms), terms)
         u = scale.units(chunk.y)
-        return Sums({"squares": squares, "total": np.sum(squares_of(u)), "rows": chunk.rows})
+        return Sums({"squares": squares, "total": np.sum(squares_of(chunk.rooted(u))), "rows": chunk.rows})
 
     def _squares_of_several(self, block: Chunk) -> Array:
         """Summed over the targets, each by a running sum of its own."""
@@ -75,7 +75,7 @@ class CurveRows:
             # Leaves have an output of their own for each target.
             terms = np.cumsum((outputs if outputs.ndim == 2 else outputs[:, :, c]) * beta, axis=1)
             terms -= own[:, c, None]
-            squares += np.einsum("ij,ij->j", terms, terms)
+            squares += np.einsum("ij,ij->j", block.weighted(terms), terms)
         return squares
 
 
@@ -90,8 +90,9 @@ class ErrorRows:
     def __call__(self, chunk: Chunk) -> Sums:
         chunk, scale = self.view(chunk, self.side), self.view.target_scale
         u = scale.units(chunk.y)
-        squares = [float(np.sum((scale.predicted(network.predict(chunk.X)) - u) ** 2)) for network in self.networks]
-        return Sums({"squares": np.array(squares), "total": float(np.sum(squares_of(u))), "rows": chunk.rows})
+        gaps = [scale.predicted(network.predict(chunk.X)) - u for network in self.networks]
+        squares = np.array([float(np.sum(chunk.weighted(gap**2))) for gap in gaps])
+        return Sums({"squares": squares, "total": float(np.sum(squares_of(chunk.rooted(u)))), "rows": chunk.rows})
 
 
 def relative_errors(squared: Array, total: float) -> Array:

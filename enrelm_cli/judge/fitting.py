@@ -88,7 +88,9 @@ def _fitted(trained: TrainedVariant, errors: dict[Side, Array], method: MethodSe
 def with_errors(variant: Variant, basis: Basis, network: Network) -> Basis:
     """The basis whose target scale knows the left-out errors of the network: a mean over them brings z back to y."""
     scale = basis.data.view.target_scale
-    return basis if scale.transform == "none" else basis.on(scale.smeared(variant.left_out(basis, network)))
+    if scale.transform == "none":
+        return basis
+    return basis.on(scale.smeared(variant.left_out(basis, network), basis.data.sample_weights()))
 
 
 def choose(curve: Curve, method: MethodSettings, regularised: bool, data: Training) -> tuple[Choice, str]:

@@ -44,6 +44,11 @@ class Stacked:
     def y(self) -> Array:
         return np.concatenate([part.y for part in self.parts])
 
+    @property
+    def weight(self) -> Array | None:
+        weights = [part.weight for part in self.parts if part.weight is not None]
+        return np.concatenate(weights) if weights else None
+
 
 @dataclass(frozen=True)
 class SideRows:
@@ -63,7 +68,7 @@ class Peer:
     name: str
     library: str
     package: str  # to import
-    fit: Callable[[Array, Array, int], Any]  # X, y and a seed -> something that can predict
+    fit: Callable[[Array, Array, Array | None, int], Any]  # X, y, weights and a seed -> something that can predict
     install: str  # what pip is to be told
 
 
@@ -85,16 +90,16 @@ def fit_peer(peer: Peer, data: Training, seed: int) -> FittedPeer:
             "leave it out (--method kernel --method linear), or allow more with --memory",
         )
     rows = data.fold(SideRows(data.view, Side.TRAIN), "gathering rows")
-    return FittedPeer(peer.fit(rows.X, rows.y, seed))
+    return FittedPeer(peer.fit(rows.X, rows.y, rows.weight, seed))
 
 
-def _ridge(X: Array, y: Array, seed: int) -> Any:
+def _ridge(X: Array, y: Array, weight: Array | None, seed: int) -> Any:
     from sklearn.linear_model import RidgeCV
 
-    return RidgeCV(_ALPHAS).fit(X, y)
+    return RidgeCV(_ALPHAS).fit(X, y, sample_weight=weight)
 
 
-def _nystroem(X: Array, y: Array, seed: int) -> Any:
+def _nystroem(X: Array, y: Array, weight: Array | None, seed: int) -> Any:
     """A 12-point grid over gamma; RidgeCV's own leave-one-out error chooses."""
     from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import RidgeCV
@@ -103,28 +108,29 @@ def _nystroem(X: Array, y: Array, seed: int) -> Any:
     best: Any = None
     for gamma in np.logspace(-3.0, 0.5, 12) / X.shape[1] * 10.0:
         features = Nystroem(gamma=gamma, n_components=min(_LANDMARKS, len(y)), random_state=seed)
-        model = make_pipeline(features, RidgeCV(_ALPHAS)).fit(X, y)
+        model = make_pipeline(features, RidgeCV(_ALPHAS)).fit(X, y, ridgecv__sample_weight=weight)
         if best is None or model[-1].best_score_ > best[-1].best_score_:
             best = model
     return best
 
 
-def _boosting(X: Array, y: Array, seed: int) -> Any:
+def _boosting(X: Array, y: Array, weight: Array | None, seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    return HistGradientBoostingRegressor(random_state=seed).fit(X, y)
+    return HistGradientBoostingRegressor(random_state=seed).fit(X, y, sample_weight=weight)
 
 
-def _catboost(X: Array, y: Array, seed: int) -> Any:
+def _catboost(X: Array, y: Array, weight: Array | None, seed: int) -> Any:
     from catboost import CatBoostRegressor
 
-    return CatBoostRegressor(random_seed=seed, verbose=False, allow_writing_files=False).fit(X, y)
+    model = CatBoostRegressor(random_seed=seed, verbose=False, allow_writing_files=False)
+    return model.fit(X, y, sample_weight=weight)
 
 
-def _lightgbm(X: Array, y: Array, seed: int) -> Any:
+def _lightgbm(X: Array, y: Array, weight: Array | None, seed: int) -> Any:
     from lightgbm import LGBMRegressor
 
-    return LGBMRegressor(random_state=seed, verbose=-1).fit(X, y)
+    return LGBMRegressor(random_state=seed, verbose=-1).fit(X, y, sample_weight=weight)
 
 
 PEERS = (

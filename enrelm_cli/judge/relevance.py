@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from enrelm_cli.fold.folds import one_blas_thread
+from enrelm_cli.fold.weights import Weights, first, mean
 from enrelm_cli.model.network import Network
 from enrelm_cli.types import Array
 
@@ -23,7 +24,9 @@ _ROWS = (100, 1000)
 
 
 @one_blas_thread
-def shares(network: Network, X: Array, columns: Sequence[int], names: Sequence[str]) -> tuple[tuple[str, float], ...]:
+def shares(
+    network: Network, X: Array, columns: Sequence[int], names: Sequence[str], weight: Weights = None
+) -> tuple[tuple[str, float], ...]:
     """(t, d) standardised rows in hash order, the column of each input -> (name, share), largest share first."""
     distinct = sorted(set(columns))
     X = X[: int(np.clip(_PREDICTIONS // max(len(distinct), 1), *_ROWS))]
@@ -33,7 +36,7 @@ def shares(network: Network, X: Array, columns: Sequence[int], names: Sequence[s
     for k in distinct:
         moved = X.copy()
         moved[:, column == k] = np.roll(X[:, column == k], len(X) // 2, axis=0)
-        effects.append(0.5 * float(np.mean((network.predict(moved) - before) ** 2)))
+        effects.append(0.5 * float(mean((network.predict(moved) - before) ** 2, first(weight, len(X)))))
     total = sum(effects) or 1.0
     pairs = [(names[k], effect / total) for k, effect in zip(distinct, effects, strict=True)]
     return tuple(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))

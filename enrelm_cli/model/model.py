@@ -135,11 +135,23 @@ def _check_width(model: Model) -> None:
     must(names <= _NAMES, "the names of its inputs are too long")
 
 
-def order_statistics(errors: Array) -> Array:
-    """|errors| sorted, at most _KEPT of them, evenly by rank."""
+def order_statistics(errors: Array, weight: Array | None = None) -> Array:
+    """|errors| sorted, at most _KEPT of them, evenly by rank; with weights as many, evenly by weight."""
+    if weight is not None:
+        return _weighted_ranks(np.abs(errors), weight)
     ordered = np.sort(np.abs(errors))
     if len(ordered) <= _KEPT:
         return ordered
     ranks = np.ceil((np.arange(1, _KEPT + 1)) / (_KEPT + 1) * (len(ordered) + 1)).astype(int) - 1
     kept: Array = ordered[np.minimum(ranks, len(ordered) - 1)]
     return kept
+
+
+def _weighted_ranks(errors: Array, weight: Array) -> Array:
+    """The k-th of q: the smallest error that k/(q + 1) of the weight, and a row of mean weight, do not exceed."""
+    order = np.argsort(errors, kind="stable")
+    q, mean = min(len(errors), _KEPT), weight.mean() if len(weight) else 1.0
+    wanted = np.arange(1, q + 1) / (q + 1) * (weight.sum() + mean)
+    places = np.searchsorted(np.cumsum(weight[order]), wanted * (1.0 - 1e-12))
+    ranked: Array = errors[order][np.minimum(places, len(errors) - 1)]
+    return ranked

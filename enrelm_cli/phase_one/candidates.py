@@ -13,6 +13,7 @@ import numpy as np
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
+from enrelm_cli.fold.weights import Weights, first, mean, times
 from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.maps.column_map import folds_of
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
@@ -56,7 +57,7 @@ def _scales(data: Training, settings: InputSettings) -> tuple[Scale, ...]:
             f"--transform log: the target '{data.rows.target}' is {data.rows.lowest_target:g} in some row",
             "a logarithm needs numbers above 0; --transform yeo-johnson takes any",
         )
-    found = [transformed(plain, transform, sample.y, positive) for transform in wanted]
+    found = [transformed(plain, transform, sample.y, positive, sample.weight) for transform in wanted]
     scales = [scale for scale in found if scale is not None] or [plain]
     return tuple(scale.ranged(float(low), float(high)).bounded(settings.lower, settings.upper) for scale in scales)
 
@@ -83,8 +84,8 @@ def _level_sums(data: Training, scales: Sequence[Scale]) -> list[dict[int, Array
 
 def _robust(data: Training, settings: InputSettings, sums: dict[int, Array]) -> InputMap:
     rows = data.rows.sample.where(data.view.split.sides(data.rows.sample) == Side.TRAIN)
-    expansion = Expansion(robust_maps(data.rows.columns, rows.X, sums, settings.calendar))
-    return scaled(expansion, rows.X, folds_of(rows.together)) or data.view.input_map
+    expansion = Expansion(robust_maps(data.rows.columns, rows.X, sums, settings.calendar, rows.weight))
+    return scaled(expansion, rows.X, folds_of(rows.together), rows.weight) or data.view.input_map
 
 
 # ---------------------------------------------------------------------------------------------------- left-out errors
@@ -97,18 +98,19 @@ class Candidate:
     data: Training
     X: Array  # (t, d)
     z: Array  # (t,)
+    weight: Weights = None  # (t,)
 
     def shared_error(self) -> float:
         """Relative left-out error, in the target's own units, of one variance for all inputs at its best."""
-        few = Candidate(self.data, self.X[:_SHARED_ROWS], self.z[:_SHARED_ROWS])
+        few = Candidate(self.data, self.X[:_SHARED_ROWS], self.z[:_SHARED_ROWS], first(self.weight, _SHARED_ROWS))
         return min(few.error(ArcsineKernel(v / self.X.shape[1], _BIAS)) for v in _VARIANCES)
 
     @one_blas_thread
     def error(self, kernel: Kernel) -> float:
         """The same of a given kernel."""
-        X, z = self.X[:_TUNED_ROWS], self.z[:_TUNED_ROWS]
-        errors = leave_one_out(kernel.gram(X, X), z).left_out
-        scale = self.data.view.target_scale.smeared(errors)
+        X, z, w = self.X[:_TUNED_ROWS], self.z[:_TUNED_ROWS], first(self.weight, _TUNED_ROWS)
+        errors = leave_one_out(kernel.gram(X, X), z, weight=w).left_out
+        scale = self.data.view.target_scale.smeared(errors, w)
         u = scale.units(z)
-        gap, spread = u - scale.predicted(z - errors), u - u.mean()
-        return float(np.sqrt((gap @ gap) / max(float(spread @ spread), np.finfo(float).tiny)))
+        gap, spread = u - scale.predicted(z - errors), u - mean(u, w)
+        return float(np.sqrt((gap @ times(w, gap)) / max(float(spread @ times(w, spread)), np.finfo(float).tiny)))

@@ -30,6 +30,7 @@ from enrelm_cli.columns import plain, squares, sum_by
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.fold.unlocked import triangular_product
+from enrelm_cli.fold.weights import by_place
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.kernels.arcsine import Kernel, Prepared
@@ -47,7 +48,7 @@ class EigenBasis:
     values: Array  # (k,) lambda
     features: KernelFeatures
     c: Array  # (k,), or (k, q) of q targets: U'(y - y_mean) for the standardised target
-    rows: int  # T
+    rows: float  # T, or the sum of the weights
     y_mean: Array | float = 0.0  # of the standardised target: 0 unless rows were added after it was standardised
     space: Array | None = None  # (., k): U = B V where the basis comes from Gram sums
     # Keys (m,) sorted and U_z (m, k): exact rows of U where every row is a landmark.
@@ -69,7 +70,7 @@ class EigenBasis:
 
 @dataclass(frozen=True)
 class CountRows:
-    """Partial: how many training rows each landmark stands for, and the sum of their targets."""
+    """Partial: how many training rows each landmark stands for (their weight), and the sum of their targets."""
 
     view: View
     key: Keys  # (m,) sorted
@@ -78,7 +79,7 @@ class CountRows:
         chunk = self.view(chunk, Side.TRAIN)
         place = np.searchsorted(self.key, chunk.twins)
         m = len(self.key)
-        return Sums({"count": np.bincount(place, minlength=m).astype(float), "y": sum_by(place, chunk.y, m)})
+        return Sums({"count": by_place(place, chunk.weight, m), "y": sum_by(place, chunk.weighted(chunk.y), m)})
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class GramRows:
-    """Partial: n, sum b, B'B, B'y, sum y and y'y of each side's rows."""
+    """Partial: n (the sum of weights), sum b, B'B, B'y, sum y and y'y of each side's rows, each times its weight."""
 
     view: View
     prepared: Prepared
@@ -128,10 +129,12 @@ class GramRows:
         b, BB, By = np.zeros(k), np.zeros((k, k)), np.zeros((k, *chunk.y.shape[1:]))
         for block in chunk.blocks(BLOCK):
             B = self.projection.of(self.prepared.against(block.X))
-            b += B.sum(axis=0)
-            BB += B.T @ B
-            By += B.T @ block.y
-        return Sums({"n": chunk.rows, "b": b, "BB": BB, "By": By, "y": chunk.y.sum(axis=0), "yy": squares(chunk.y)})
+            wy, root = block.weighted(block.y), block.rooted(B)
+            b += block.weighted(B).sum(axis=0)
+            BB += root.T @ root
+            By += B.T @ wy
+        y, yy = chunk.weighted(chunk.y).sum(axis=0), squares(chunk.rooted(chunk.y))
+        return Sums({"n": chunk.total, "b": b, "BB": BB, "By": By, "y": y, "yy": yy, "rows": chunk.rows})
 
 
 @one_blas_thread
@@ -169,7 +172,7 @@ def full_basis(kernel: Kernel, landmarks: Landmarks, counts: Sums, centred: bool
         # Columns of P sum to zero, but for rounding that a small eigenvalue magnifies.
         P -= (n / T)[:, None] * P.sum(axis=0)
     features = KernelFeatures(kernel, Z, P, mean @ P)
-    return EigenBasis(values, features, U.T @ y_sum, int(T), exact=(key, U))
+    return EigenBasis(values, features, U.T @ y_sum, float(T), exact=(key, U))
 
 
 @one_blas_thread
@@ -199,7 +202,7 @@ def landmark_basis(kernel: Kernel, landmarks: Landmarks, R: Array, gram: Sums, c
     V = V / np.sqrt(values)
     offset = mean @ V if centred else np.zeros(len(values))
     c = V.T @ (gram["By"] - np.multiply.outer(gram["b"], y_mean))
-    return EigenBasis(values, KernelFeatures(kernel, landmarks.Z, R @ V, offset), c, int(T), plain(y_mean), space=V)
+    return EigenBasis(values, KernelFeatures(kernel, landmarks.Z, R @ V, offset), c, float(T), plain(y_mean), space=V)
 
 
 @one_blas_thread

@@ -30,7 +30,9 @@ class InverseRows:
     def __call__(self, chunk: Chunk) -> Sums:
         chunk = self.view(chunk, Side.TRAIN)
         t, d = chunk.X.shape
-        return Sums({"normal": FewRows(chunk.X, self._inverse(chunk)) if t <= d else self._sums(chunk)})
+        if t > d:
+            return Sums({"normal": self._sums(chunk)})
+        return Sums({"normal": FewRows(chunk.rooted(chunk.X), chunk.rooted(self._inverse(chunk)))})
 
     def _inverse(self, chunk: Chunk) -> Array:
         return self.sigma.inverse(self.basis.of_training(chunk))
@@ -39,8 +41,9 @@ class InverseRows:
         """The columns of U may be many: blocks stay in cache."""
         BX = np.zeros((len(self.basis.values), chunk.X.shape[1]))
         for block in chunk.blocks(BLOCK):
-            BX += self._inverse(block).T @ block.X
-        return NormalSums(chunk.X.T @ chunk.X, BX)
+            BX += self._inverse(block).T @ block.weighted(block.X)
+        X = chunk.rooted(chunk.X)
+        return NormalSums(X.T @ X, BX)
 
 
 def hidden_layer(sums: Sums, sigma: Activation) -> HiddenLayer:

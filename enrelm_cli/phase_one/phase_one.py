@@ -21,6 +21,8 @@ import numpy as np
 from enrelm_cli.columns import beside, sum_by
 from enrelm_cli.fold.folds import Chunk, Sums, Together
 from enrelm_cli.fold.resources import cores
+from enrelm_cli.fold.weights import by_place
+from enrelm_cli.fold.weights import first as first_weights
 from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.split import CountSides, Side, TrainOnValidation
 from enrelm_cli.inputs.training import Training
@@ -135,16 +137,21 @@ def _explored(one: Candidate, settings: KernelSettings, advance: Callable[[int],
         settings.depth,
         getattr(one.data.rows.engine, "threads", 0) or cores(),
     )
-    return explore(one.X[:rows], one.z[:rows], one.data.view.input_map.groups, asked, advance)
+    X, z, w = one.X[:rows], one.z[:rows], first_weights(one.weight, rows)
+    return explore(X, z, one.data.view.input_map.groups, asked, advance, w)
 
 
-def distinct_inputs(sample: Chunk) -> tuple[Array, Array]:
-    """Every input once, with the mean target of its rows: held out from tuning, a row must not be told by its twin."""
+def distinct_inputs(sample: Chunk) -> tuple[Array, Array, Array | None]:
+    """Every input once, with the mean target of its rows: held out from tuning, a row must not be told by its twin.
+
+    And the weight of its rows, where rows have weights.
+    """
     _, first, place = np.unique(sample.alike(), return_index=True, return_inverse=True)
-    count = np.bincount(place)
-    mean = sum_by(place, sample.y, len(count)) / beside(count, sample.y)
+    total = by_place(place, sample.weight)
+    mean = sum_by(place, sample.weighted(sample.y), len(total)) / beside(total, sample.y)
     first_seen = np.argsort(first)
-    return sample.X[first[first_seen]], mean[first_seen]
+    weight = None if sample.weight is None else total[first_seen]
+    return sample.X[first[first_seen]], mean[first_seen], weight
 
 
 def fixed_kernel(settings: KernelSettings) -> Kernel:
@@ -167,7 +174,11 @@ class Gram:
     sums: SideSums
 
     def rows(self, sides: tuple[Side, ...]) -> int:
-        return int(self.sums.total(sides)["n"])
+        return int(self.sums.total(sides)["rows"])
+
+    def weight(self, sides: tuple[Side, ...]) -> float:
+        """Of the rows of these sides."""
+        return float(self.sums.total(sides)["n"])
 
     def eigenbasis(self, centred: bool, sides: tuple[Side, ...] = (Side.TRAIN,)) -> EigenBasis:
         return landmark_basis(self.kernel, self.landmarks, self.projection.R, self.sums.total(sides), centred)
@@ -196,11 +207,14 @@ class Unsummed:
     def rows(self, sides: tuple[Side, ...]) -> int:
         return int(self.sides["sides"][list(sides)].sum())
 
+    def weight(self, sides: tuple[Side, ...]) -> float:
+        return float(self.sides["weights"][list(sides)].sum())
+
     def eigenbasis(self, centred: bool, sides: tuple[Side, ...] = (Side.TRAIN,)) -> EigenBasis:
         """Of rank 0."""
         Z = self.landmarks.Z
         features = KernelFeatures(self.kernel, Z, np.zeros((len(Z), 0)), np.zeros(0))
-        return EigenBasis(np.zeros(0), features, np.zeros(0), self.rows(sides))
+        return EigenBasis(np.zeros(0), features, np.zeros(0), self.weight(sides))
 
 
 def no_sums(chunk: Chunk) -> Sums:
@@ -297,7 +311,7 @@ def refit(basis: Basis) -> Basis | None:
     sums = basis.sums
     if isinstance(sums, Counts) or sums.landmarks.complete:
         return None
-    T = sums.rows(JOINED)
+    T, weight = sums.rows(JOINED), sums.weight(JOINED)
     view = basis.data.view.trained_on(TrainOnValidation(basis.data.view.split))
     eigen = sums.eigenbasis(basis.tuned.start.centred, JOINED)
-    return Basis(replace(basis.tuned, data=replace(basis.data, view=view, T=T)), sums, eigen)
+    return Basis(replace(basis.tuned, data=replace(basis.data, view=view, T=T, total_weight=weight)), sums, eigen)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from enrelm_cli.fold.folds import Chunk, LocalEngine, one_blas_thread
+from enrelm_cli.fold.weights import first
 from enrelm_cli.kernels.arcsine import Kernel
 from enrelm_cli.phase_one.landmarks import Landmarks
 from enrelm_cli.phase_one.phase_one import Basis, distinct_inputs
@@ -91,5 +92,6 @@ def _exact_ridge(basis: Basis) -> float:
 
     if basis.tuned.tuning is not None:
         return basis.tuned.tuning.alpha
-    X, y = distinct_inputs(basis.data.sample())
-    return leave_one_out(basis.tuned.kernel.gram(X[:_EXACT], X[:_EXACT]), y[:_EXACT]).alpha
+    X, y, weight = distinct_inputs(basis.data.sample())
+    K = basis.tuned.kernel.gram(X[:_EXACT], X[:_EXACT])
+    return leave_one_out(K, y[:_EXACT], weight=first(weight, _EXACT)).alpha

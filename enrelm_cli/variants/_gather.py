@@ -63,9 +63,9 @@ class OutsideRows:
         k = self.shared.size
         FF, Fy = np.zeros((k, k)), np.zeros((k, *rows.y.shape[1:]))
         for block in rows.blocks(BLOCK):
-            F = self.shared.features(block.X, np.ones(block.rows))
+            F = self.shared.features(block.X, block.rooted(np.ones(block.rows)))
             FF += F.T @ F
-            Fy += F.T @ block.y
+            Fy += F.T @ block.rooted(block.y)
         return Sums({"FF": FF, "Fy": Fy})
 
 
@@ -123,19 +123,21 @@ def _in_memory(chunks: Iterable[LeafChunks], count: int, complete: bool) -> Leaf
 
 @dataclass(frozen=True)
 class LeafFile:
-    """A leaf's rows, read when they are needed: [X, y, the bits of the twins' key] a row."""
+    """A leaf's rows, read when they are needed: [X, y, the bits of the twins' key, any weight] a row."""
 
     path: Path
     inputs: int
     targets: tuple[int, ...]  # (), or (q,) of q targets
+    weighted: bool
 
     def __iter__(self) -> Iterator[LeafRows]:
         d, q = self.inputs, int(np.prod(self.targets))
         table = np.fromfile(self.path) if self.path.exists() else np.empty(0)
-        table = table.reshape(-1, d + q + 1)
-        twins: Keys = np.ascontiguousarray(table[:, -1]).view(np.uint64)
-        y = table[:, d:-1].reshape(len(table), *self.targets)
-        yield leaf_rows([Chunk(np.ascontiguousarray(table[:, :d]), y.copy(), twins, twins, 0)])
+        table = table.reshape(-1, d + q + 1 + self.weighted)
+        twins: Keys = np.ascontiguousarray(table[:, d + q]).view(np.uint64)
+        y = table[:, d : d + q].reshape(len(table), *self.targets)
+        weight = table[:, -1].copy() if self.weighted else None
+        yield leaf_rows([Chunk(np.ascontiguousarray(table[:, :d]), y.copy(), twins, twins, 0, weight=weight)])
 
     def __reduce__(self) -> tuple[type[list[LeafRows]], tuple[list[LeafRows]]]:
         """A worker elsewhere does not see the file: it is sent the rows."""
@@ -144,25 +146,26 @@ class LeafFile:
 
 def _on_disk(chunks: Iterable[LeafChunks], count: int, complete: bool, folder: Path) -> Leafed:
     waiting: dict[int, list[Chunk]] = {}
-    size, total = 0, 0
+    size, total, weighted = 0, 0, False
     inputs, targets = 0, ()
     for chunk in chunks:
         for b, rows in chunk.leaves.items():
             waiting.setdefault(b, []).append(rows)
             size, total = size + rows.X.nbytes, total + rows.rows
-            inputs, targets = rows.X.shape[1], rows.y.shape[1:]
+            inputs, targets, weighted = rows.X.shape[1], rows.y.shape[1:], rows.weight is not None
         if size > _WAITING:
             _write(waiting, folder)
             waiting, size = {}, 0
     _write(waiting, folder)
-    return Leafed([LeafFile(folder / f"{b}", inputs, targets) for b in range(count)], total, complete)
+    return Leafed([LeafFile(folder / f"{b}", inputs, targets, weighted) for b in range(count)], total, complete)
 
 
 def _write(waiting: dict[int, list[Chunk]], folder: Path) -> None:
     for b, parts in waiting.items():
         with open(folder / f"{b}", "ab") as file:
             for rows in parts:
-                np.column_stack((rows.X, rows.y, rows.twins.view(np.float64))).tofile(file)
+                weight = () if rows.weight is None else (rows.weight,)
+                np.column_stack((rows.X, rows.y, rows.twins.view(np.float64), *weight)).tofile(file)
 
 
 def remove_stale() -> None:

@@ -14,7 +14,8 @@ import numpy as np
 
 from enrelm_cli.columns import beside, sum_by
 from enrelm_cli.errors import DataError
-from enrelm_cli.fold.folds import Chunk, one_blas_thread
+from enrelm_cli.fold.folds import Chunk, joined, one_blas_thread
+from enrelm_cli.fold.weights import by_place
 from enrelm_cli.model.leaves import Integers, Leaves
 from enrelm_cli.types import Array, Keys
 
@@ -125,9 +126,10 @@ class LeafRows:
     X: Array  # (n, d)
     key: Keys  # (n,) sorted
     y: Array  # (n, ...) the mean target of the rows with this input
-    weight: Array  # (n,) how many there are
+    weight: Array  # (n,) how many there are, or the sum of their weights
     apart: Array  # (t, ...) every row's target less that mean
     input: Integers  # (t,) which input each row has
+    row_weight: Array | None = None  # (t,) where rows have weights
 
     @property
     def rows(self) -> int:
@@ -136,9 +138,10 @@ class LeafRows:
 
 def leaf_rows(chunks: Sequence[Chunk]) -> LeafRows:
     """Sorted by the hash of the inputs, and equal inputs by target: no bit depends on the order of the rows."""
-    X, y, key = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("X", "y", "twins"))
-    order = np.lexsort((*y.reshape(len(y), -1).T, key))
-    X, y, key = X[order], y[order], key[order]
-    key, first, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    mean = sum_by(place, y, len(key)) / beside(count, y)
-    return LeafRows(np.ascontiguousarray(X[first]), key, mean, count.astype(float), y - mean[place], place)
+    rows = joined(chunks, 0)
+    tied = () if rows.weight is None else (rows.weight,)
+    rows = rows.take(np.lexsort((*tied, *rows.y.reshape(rows.rows, -1).T, rows.twins)))
+    key, first, place = np.unique(rows.twins, return_index=True, return_inverse=True)
+    count = by_place(place, rows.weight, len(key))
+    mean = sum_by(place, rows.weighted(rows.y), len(key)) / beside(count, rows.y)
+    return LeafRows(np.ascontiguousarray(rows.X[first]), key, mean, count, rows.y - mean[place], place, rows.weight)

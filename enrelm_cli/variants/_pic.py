@@ -29,6 +29,7 @@ import numpy as np
 from enrelm_cli.columns import beside
 from enrelm_cli.fold.folds import Sums, one_blas_thread
 from enrelm_cli.fold.unlocked import cholesky, lower_inverse, lower_solve, triangular_product
+from enrelm_cli.fold.weights import times
 from enrelm_cli.kernels.arcsine import Kernel, Prepared
 from enrelm_cli.phase_one.eigenbasis import Projection
 from enrelm_cli.types import Array
@@ -229,4 +230,5 @@ class LeafWeights:
     @property
     def squares(self) -> float:
         """The sum of squared left-out errors of its rows."""
-        return float(np.sum((self.leaf.apart + self.errors[self.leaf.input]) ** 2))
+        squares = (self.leaf.apart + self.errors[self.leaf.input]) ** 2
+        return float(np.sum(times(self.leaf.row_weight, squares)))

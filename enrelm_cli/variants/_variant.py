@@ -45,10 +45,10 @@ class Variant(ABC):
     def most_neurons(self, basis: Basis, method: MethodSettings) -> int:
         """min(50 d, T/2) as in the paper, unless a ridge allows more."""
         rank = len(basis.eigen.values)
-        limit = rank if self.regularised else paper_limit(basis.data.d, basis.data.T)
+        limit = rank if self.regularised else paper_limit(basis.data.d, basis.data.weight)
         return max(1, min(method.max_neurons or limit, rank))
 
 
-def paper_limit(d: int, T: int) -> int:
+def paper_limit(d: int, T: float) -> int:
     """min(50 d, T/2)."""
-    return max(1, min(50 * d, T // 2))
+    return max(1, min(50 * d, int(T // 2)))

@@ -49,7 +49,7 @@ class Stop(Enum):
 
 @dataclass(frozen=True)
 class GramOfLayer:
-    """Partial: n, sum s, S'S, S'y and y'y of the training rows."""
+    """Partial: n, sum s, S'S, S'y and y'y of the training rows, each times its weight."""
 
     view: View
     layer: HiddenLayer
@@ -61,11 +61,12 @@ class GramOfLayer:
         s, SS, Sy, yy = np.zeros(k), np.zeros((k, k)), np.zeros((k, *chunk.y.shape[1:])), 0.0
         for block in chunk.blocks(BLOCK):
             S, y = self.layer.outputs(block.X), block.y - self.y_mean
-            s += S.sum(axis=0)
-            SS += S.T @ S
-            Sy += S.T @ y
-            yy += float(np.sum(squares(y)))
-        return Sums({"n": chunk.rows, "s": s, "SS": SS, "Sy": Sy, "yy": yy})
+            wy, root = block.weighted(y), block.rooted(S)
+            s += block.weighted(S).sum(axis=0)
+            SS += root.T @ root
+            Sy += S.T @ wy
+            yy += float(np.sum(squares(block.rooted(y))))
+        return Sums({"n": chunk.total, "s": s, "SS": SS, "Sy": Sy, "yy": yy})
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int, settings: 
     """Algorithm 3 on the outputs of every neuron of the basis."""
     layer = hidden_layer(data.fold(InverseRows(data.view, basis, sigma), "hidden layer"), sigma)
     gram = data.fold(GramOfLayer(data.view, layer, basis.y_mean), "stagewise Gram matrix")
-    epsilon = settings.epsilon or data.T**-0.5
+    epsilon = settings.epsilon or data.weight**-0.5
     path = stagewise(gram, n, epsilon, settings.tolerance, settings.max_steps)
     chosen = replace(layer.take(path.order), offset=path.means)
     converged = path.stop is Stop.TOLERANCE

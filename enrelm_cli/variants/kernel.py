@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from enrelm_cli.columns import beside, lengths, sum_by
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
+from enrelm_cli.fold.weights import by_place
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.features import BLOCK
 from enrelm_cli.model.network import Network
@@ -39,7 +40,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Twins:
-    """Rows with equal inputs: how many there are of each, and the mean of their targets."""
+    """Rows with equal inputs: how many there are of each (their weight), and the mean of their targets."""
 
     key: Keys  # (u,) sorted
     count: Array  # (u,)
@@ -53,9 +54,10 @@ class Twins:
 
 def twins(sample: Chunk, T: int) -> Twins:
     """Counted in the sample, and scaled up where it is not every row."""
-    key, place, count = np.unique(sample.alike(), return_inverse=True, return_counts=True)
-    mean = sum_by(place, sample.y, len(key)) / beside(count, sample.y)
-    return Twins(key, np.maximum(1.0, count * (T / sample.rows)), mean)
+    key, place = np.unique(sample.alike(), return_inverse=True)
+    count = by_place(place, sample.weight, len(key))
+    mean = sum_by(place, sample.weighted(sample.y), len(key)) / beside(count, sample.y)
+    return Twins(key, count * max(T / sample.rows, 1.0), mean)
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,8 @@ class LeftOut:
         squares = np.zeros((self.shrunk.shape[1], *chunk.y.shape[1:]))
         for block in chunk.blocks(BLOCK):
             errors = self.errors(block)
-            squares += np.einsum("ij...,ij...->j...", errors, errors)
-        return Sums({"squares": squares, "rows": chunk.rows})
+            squares += np.einsum("ij...,ij...->j...", block.weighted(errors), errors)
+        return Sums({"squares": squares, "rows": chunk.total})
 
 
 def grid(basis: EigenBasis) -> Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.fold.weights import mean
 from enrelm_cli.model.leaves import Leaves
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.model.network import Network
@@ -52,7 +53,7 @@ def _network(shared: Global, Z: Array, leaves: Leaves, plan: Plan, found: Fitted
     features, left_out = _features(shared, Z, leaves, found), found.left_out(sample)
     facts = {
         "alpha": found.alpha,
-        "leave_one_out_error": float(np.sqrt(np.sum(left_out**2) / max(len(left_out), 1))),
+        "leave_one_out_error": float(np.sqrt(np.sum(mean(left_out**2, sample.weight)))),
         "landmarks": len(Z),
         "leaves": leaves.count,
         "cuts_by_target": int(plan.by_target),

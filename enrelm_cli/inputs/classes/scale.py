@@ -106,7 +106,7 @@ class ClassScale:
     def predicted(self, z: Array) -> Array:
         return z
 
-    def smeared(self, errors: Array) -> ClassScale:
+    def smeared(self, errors: Array, weight: Array | None = None) -> ClassScale:
         return self
 
     def check(self) -> None:

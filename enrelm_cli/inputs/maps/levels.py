@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.fold.folds import Chunk, Sums
+from enrelm_cli.fold.weights import by_place
 from enrelm_cli.inputs import checks
 from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.encoding import Column
@@ -146,7 +147,7 @@ class LevelMeans:
 
 @dataclass(frozen=True)
 class LevelSums:
-    """Partial: rows and sum of the scaled target of every level and fold, for some columns of the training rows."""
+    """Partial: weights and sum of the scaled target of every level and fold, for some columns of the training rows."""
 
     split: Split
     target_scale: Scale
@@ -155,16 +156,16 @@ class LevelSums:
     def __call__(self, chunk: Chunk) -> Sums:
         chunk = chunk.where(self.split.sides(chunk) == Side.TRAIN)
         y, fold = self.target_scale.forward(chunk.y), folds_of(chunk.together)
-        return Sums({str(k): self._of(chunk.X[:, k], levels, y, fold) for k, levels in self.levels.items()})
+        weight, wy = chunk.weight, chunk.weighted(y)
+        return Sums({str(k): self._of(chunk.X[:, k], levels, wy, fold, weight) for k, levels in self.levels.items()})
 
-    def _of(self, raw: Array, levels: int, y: Array, fold: Folds) -> Array:
+    def _of(self, raw: Array, levels: int, wy: Array, fold: Folds, weight: Array | None) -> Array:
         """(1 + targets, levels + 2, FOLDS): counts, sums of each target, or of the first where there are many."""
         at = places(raw, levels) * FOLDS + fold
         size = (levels + 2) * FOLDS
-        counts = np.bincount(at, minlength=size).astype(float)
-        each = y.reshape(len(y), -1).T[:MOST_MEANS]
+        each = wy.reshape(len(wy), -1).T[:MOST_MEANS]
         sums = [np.bincount(at, one, minlength=size) for one in each]
-        return np.stack([counts, *sums]).reshape(1 + len(each), levels + 2, FOLDS)
+        return np.stack([by_place(at, weight, size), *sums]).reshape(1 + len(each), levels + 2, FOLDS)
 
 
 def indicators(place: int, levels: int, counts: Array) -> LevelIndicators | None:

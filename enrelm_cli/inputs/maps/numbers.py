@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from enrelm_cli.fold.weights import Weights, by_place, mean, quantile
 from enrelm_cli.inputs import checks
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.column_map import Folds
@@ -164,39 +165,48 @@ class ValueIndicators:
 # --------------------------------------------------------------------------------------------------------------- fit
 
 
-def number_maps(place: int, part: str, raw: Array) -> list[Squashed | Scores | ValueIndicators]:
+def number_maps(place: int, part: str, raw: Array, weight: Weights = None) -> list[Squashed | Scores | ValueIndicators]:
     """The maps that the training rows' raw column (t,) asks for; none where it has one value or less."""
     x = part_of(raw, part)
-    x = np.sort(x[~np.isnan(x)])
-    values, repeats = np.unique(x, return_counts=True)
-    counts = repeats.astype(float)
+    present = ~np.isnan(x)
+    x, weight = x[present], None if weight is None else weight[present]
+    if weight is None:
+        x = np.sort(x)
+    values, which = np.unique(x, return_inverse=True)
+    counts = by_place(which, weight)
+    rows = float(counts.sum())
     if len(values) < 2:
         return []
     if len(values) == 2:
-        return [Scores(place, part, values, np.array([0.0, 1.0]), float(counts[1] / len(x)))]
-    maps: list[Squashed | Scores | ValueIndicators] = [_squashed(place, part, x), _normal(place, part, values, counts)]
-    if len(values) <= FEW_VALUES and len(x) >= _ROWS_PER_VALUE * len(values):
-        maps.append(ValueIndicators(place, part, values, counts / len(x)))
+        return [Scores(place, part, values, np.array([0.0, 1.0]), float(counts[1] / rows))]
+    squashed, normal = _squashed(place, part, x, weight), _normal(place, part, values, counts)
+    maps: list[Squashed | Scores | ValueIndicators] = [squashed, normal]
+    if len(values) <= FEW_VALUES and rows >= _ROWS_PER_VALUE * len(values):
+        maps.append(ValueIndicators(place, part, values, counts / rows))
     return maps
 
 
-def _squashed(place: int, part: str, x: Array) -> Squashed:
-    """x sorted, of three values at least."""
-    low, centre, high = np.quantile(x, [0.25, 0.5, 0.75])
+def _squashed(place: int, part: str, x: Array, weight: Weights) -> Squashed:
+    """x of three values at least."""
+    low, centre, high = quantile(x, np.array([0.25, 0.5, 0.75]), weight)
     # Halves first: the difference of two far values may be beyond the largest number.
     unit = (high / 2.0 - low / 2.0) * (2.0 / 1.349)
     if not unit > 0.0:
-        unit = _median_distance(x, float(centre))
+        unit = _median_distance(x, float(centre), weight)
     bare = Squashed(place, part, float(centre), max(float(unit), _LEAST), 0.0)
-    return replace(bare, fill=float(bare.of(x).mean()))
+    return replace(bare, fill=float(mean(bare.of(x), weight)))
 
 
-def _median_distance(x: Array, centre: float) -> float:
+def _median_distance(x: Array, centre: float, weight: Weights) -> float:
     """Of a column more than half of whose values are equal: one far cell must not stretch the others' unit."""
     distance = np.abs(x / 2.0 - centre / 2.0)
     # Half of the smallest number is 0.
-    apart = distance[distance > 0.0]
-    return 2.0 * float(np.median(apart)) if len(apart) else 0.0
+    apart = distance > 0.0
+    if not apart.any():
+        return 0.0
+    if weight is None:
+        return 2.0 * float(np.median(distance[apart]))
+    return 2.0 * float(quantile(distance[apart], 0.5, weight[apart]))
 
 
 def _normal(place: int, part: str, values: Array, counts: Array) -> Scores:
@@ -211,5 +221,5 @@ def _normal(place: int, part: str, values: Array, counts: Array) -> Scores:
         knots, scores = values[at], score[at]
     else:
         knots, scores = values, score
-    mean = float(np.interp(values, knots, scores) @ counts / rows)
-    return Scores(place, part, knots, scores, mean)
+    fill = float(np.interp(values, knots, scores) @ counts / rows)
+    return Scores(place, part, knots, scores, fill)

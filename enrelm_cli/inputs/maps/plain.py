@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli.fold.weights import quantile
 from enrelm_cli.inputs.checks import must, number, truth, whole
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.column_map import ColumnMap, Folds
@@ -94,27 +95,35 @@ class OneHot:
 
 
 def plain_maps(
-    columns: Sequence[Column], filled: bool, sample: Array, training: NDArray[np.bool_]
+    columns: Sequence[Column],
+    filled: bool,
+    sample: Array,
+    training: NDArray[np.bool_],
+    weight: Array | None = None,
 ) -> tuple[ColumnMap, ...]:
     """A map for every column that is not a text of many levels; medians are of the sample's training rows."""
     narrow = [k for k, column in enumerate(columns) if column.categorical or len(column.levels or ()) <= MOST_LEVELS]
     used = narrow or range(len(columns))
-    return tuple(_plain(k, columns[k], filled, sample[:, k], training) for k in used)
+    return tuple(_plain(k, columns[k], filled, sample[:, k], training, weight) for k in used)
 
 
-def _plain(place: int, column: Column, filled: bool, raw: Array, training: NDArray[np.bool_]) -> ColumnMap:
+def _plain(
+    place: int, column: Column, filled: bool, raw: Array, training: NDArray[np.bool_], weight: Array | None
+) -> ColumnMap:
     marked = filled and column.holes
     if column.levels is not None:
         return OneHot(place, len(column.levels), marked)
     origin = column.lowest if column.is_date else 0.0
-    fill = median(raw, training, column.lowest)
+    fill = median(raw, training, column.lowest, weight)
     return Value(place, origin, column.is_date, (fill - origin) / DAY if column.is_date else fill, marked)
 
 
-def median(values: Array, training: NDArray[np.bool_], otherwise: float) -> float:
+def median(values: Array, training: NDArray[np.bool_], otherwise: float, weight: Array | None = None) -> float:
     """Of the training rows that have a value; else of any row of the sample; else the table's smallest value."""
-    for candidates in (values[training], values):
-        present = candidates[~np.isnan(candidates)]
-        if len(present):
-            return float(np.median(present))
+    known = ~np.isnan(values)
+    for present in (known & training, known):
+        if present.any():
+            if weight is None:
+                return float(np.median(values[present]))
+            return float(quantile(values[present], 0.5, weight[present]))
     return otherwise

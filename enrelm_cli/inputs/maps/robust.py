@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from enrelm_cli.fold import weights
+from enrelm_cli.fold.weights import Weights
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.column_map import ColumnMap, Folds
 from enrelm_cli.inputs.maps.dates import VALUE, parts_for
@@ -22,7 +24,7 @@ from enrelm_cli.types import Array
 
 
 def robust_maps(
-    columns: Sequence[Column], raw: Array, sums: Mapping[int, Array], calendar: bool
+    columns: Sequence[Column], raw: Array, sums: Mapping[int, Array], calendar: bool, weight: Weights = None
 ) -> tuple[ColumnMap, ...]:
     """From training rows of the sample, raw (t, columns), and each text's counts and sums by level and fold."""
     copied = copies(raw)
@@ -30,7 +32,7 @@ def robust_maps(
     for k, column in enumerate(columns):
         if k not in copied:
             levels = column.levels is not None
-            maps += _levels(k, column, sums[k]) if levels else _numbers(k, column, raw[:, k], calendar)
+            maps += _levels(k, column, sums[k]) if levels else _numbers(k, column, raw[:, k], calendar, weight)
     return tuple(maps)
 
 
@@ -45,9 +47,9 @@ def copies(raw: Array) -> dict[int, int]:
     return found
 
 
-def _numbers(place: int, column: Column, raw: Array, calendar: bool) -> list[ColumnMap]:
+def _numbers(place: int, column: Column, raw: Array, calendar: bool, weight: Weights) -> list[ColumnMap]:
     parts = parts_for(raw, calendar) if column.is_date else (VALUE,)
-    maps: list[ColumnMap] = [one for part in parts for one in number_maps(place, part, raw)]
+    maps: list[ColumnMap] = [one for part in parts for one in number_maps(place, part, raw, weight)]
     missing = np.isnan(raw)
     return [*maps, Missing(place)] if missing.any() and not missing.all() else maps
 
@@ -60,14 +62,14 @@ def _levels(place: int, column: Column, sums: Array) -> list[ColumnMap]:
     return [*maps, means(place, sums)] if np.count_nonzero(counts) > 1 and pooled(counts) > MOST_POOLED else maps
 
 
-def scaled(expansion: Expansion, raw: Array, fold: Folds) -> InputMap | None:
+def scaled(expansion: Expansion, raw: Array, fold: Folds, weight: Weights = None) -> InputMap | None:
     """Standardised on these training rows; indicators of one thing share the scale sqrt(sum p (1 - p)).
 
     None where no input varies.
     """
     E = expansion(raw, fold)
-    mean = E.mean(axis=0)
-    variance = np.mean((E - mean) ** 2, axis=0)
+    mean = weights.mean(E, weight)
+    variance = weights.mean((E - mean) ** 2, weight)
     scale = np.empty(expansion.width)
     at = 0
     for one in expansion.maps:

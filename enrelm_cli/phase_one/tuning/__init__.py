@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from enrelm_cli.fold.folds import single_threaded_blas
+from enrelm_cli.fold.weights import Weights, first, mean, std, times, variance_of
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.phase_one.tuning import search
 from enrelm_cli.phase_one.tuning.budget import Budget
@@ -53,36 +54,54 @@ class Explored:
     shared: Hyper
     found: Found
     budget: Budget
+    unit: float = 1.0  # the mean weight of the rows: those of the sample are divided by it
 
     @property
     def kernel(self) -> ArcsineKernel:
         return self.found.fit.found.kernel
 
 
-def tune(X: Array, y: Array, groups: Sequence[int], settings: TuneSettings, advance: Callable[[int], None]) -> Tuning:
+def tune(
+    X: Array,
+    y: Array,
+    groups: Sequence[int],
+    settings: TuneSettings,
+    advance: Callable[[int], None],
+    weight: Weights = None,
+) -> Tuning:
     """Both steps."""
-    return finish(explore(X, y, groups, settings, advance))
+    return finish(explore(X, y, groups, settings, advance, weight))
 
 
 def explore(
-    X: Array, y: Array, groups: Sequence[int], settings: TuneSettings, advance: Callable[[int], None]
+    X: Array,
+    y: Array,
+    groups: Sequence[int],
+    settings: TuneSettings,
+    advance: Callable[[int], None],
+    weight: Weights = None,
 ) -> Explored:
     """A kernel for standardised rows X (t, d), target y (t,), from some; any prefix of the rows is an even sample.
 
     Several targets are (t, q). `groups` (d,) is the source column of each input. `advance` is told each evaluation.
+    Only ratios of the weights (t,) count.
     """
     if len(groups) != X.shape[1] or len(y) != len(X):
         raise ValueError(f"shapes do not agree: X {X.shape}, y {y.shape}, {len(groups)} groups")
     X = np.ascontiguousarray(np.clip(X[: settings.rows], -_FAR, _FAR))
     places = np.unique(np.asarray(groups), return_inverse=True)[1]
-    sample = Sample(X, _unit_target(y[: settings.rows]), places, settings)
+    weight = first(weight, settings.rows)
+    unit = 1.0 if weight is None else float(weight.mean())
+    relative = None if weight is None else weight / unit
+    sample = Sample(X, _unit_target(y[: settings.rows], weight), places, settings, relative)
     budget = Budget(settings.steps, settings.threads, advance)
     if sample.constant:
         untuned = _untuned(X.shape[1], settings)
-        return Explored(sample, untuned, Found(Fit(np.inf, untuned, sample.rows), 0.0, Relevance.CONSTANT), budget)
+        found = Found(Fit(np.inf, untuned, sample.rows), 0.0, Relevance.CONSTANT)
+        return Explored(sample, untuned, found, budget, unit)
     # Rounding depends on BLAS's threads, and a search amplifies rounding: one thread, the same kernel anywhere.
     with single_threaded_blas():
-        return Explored(sample, *search.explore(sample, budget), budget)
+        return Explored(sample, *search.explore(sample, budget), budget, unit)
 
 
 def finish(explored: Explored) -> Tuning:
@@ -99,7 +118,7 @@ def finish(explored: Explored) -> Tuning:
         spread=result.spread,
         evaluations=explored.budget.spent,
         loo_error=error,
-        alpha=alpha,
+        alpha=alpha * explored.unit,
         reason=result.reason,
     )
 
@@ -109,8 +128,9 @@ def _left_out(sample: Sample, found: Hyper) -> tuple[float, float]:
     if sample.constant:
         return 1.0, 1.0
     X, y = sample.X[:_LAST_ROWS], sample.y[:_LAST_ROWS]
-    ridge = leave_one_out(found.kernel.gram(X, X), y)
-    spread = y.std() if y.ndim == 1 else np.sqrt(np.sum(y.var(axis=0)))
+    weight = first(sample.weight, _LAST_ROWS)
+    ridge = leave_one_out(found.kernel.gram(X, X), y, weight=weight)
+    spread = std(y, weight) if y.ndim == 1 else np.sqrt(sum(variance_of(column, weight) for column in y.T))
     return float(np.sqrt(ridge.error) / spread) if np.any(y) else 0.0, ridge.alpha
 
 
@@ -118,32 +138,32 @@ def _relevance(sample: Sample, found: Hyper) -> Array:
     d = sample.X.shape[1]
     if sample.constant:
         return np.full(d, 1.0 / max(d, 1))
-    share = np.broadcast_to(found.v, d) * np.mean(sample.X**2, axis=0)
+    share = np.broadcast_to(found.v, d) * mean(sample.X**2, sample.weight)
     relevance: Array = share / share.sum()
     return relevance
 
 
-def _unit_target(y: Array) -> Array:
+def _unit_target(y: Array, weight: Weights = None) -> Array:
     """y centred, with unit variance (zeros if it is constant); of many targets the directions in which they vary most.
 
     The evidence of all of them together would take as many products for each of its evaluations.
     """
     if y.ndim > 1:
-        return np.stack([_unit_target(column) for column in _main_directions(y).T], axis=1)
+        return np.stack([_unit_target(column, weight) for column in _main_directions(y, weight).T], axis=1)
     if not len(y):
         return y
     y = y / max(float(np.abs(y).max()), np.finfo(float).tiny)
-    y = y - y.mean()
-    scale = float(y.std())
+    y = y - mean(y, weight)
+    scale = std(y, weight)
     return y / scale if scale > 1e-12 else np.zeros_like(y)
 
 
-def _main_directions(y: Array) -> Array:
+def _main_directions(y: Array, weight: Weights) -> Array:
     """(t, q) -> (t, at most _DIRECTIONS): principal components, where there are more."""
     if y.shape[1] <= _DIRECTIONS:
         return y
-    centred = y - y.mean(axis=0)
-    _, V = np.linalg.eigh(centred.T @ centred)
+    centred = y - mean(y, weight)
+    _, V = np.linalg.eigh(centred.T @ times(weight, centred))
     main: Array = centred @ V[:, : -_DIRECTIONS - 1 : -1]
     return main
 

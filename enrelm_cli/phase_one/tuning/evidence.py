@@ -2,6 +2,8 @@
 
     L = n/2 log s + 1/2 log det(K + alpha I),   s = yᵀ (K + alpha I)⁻¹ y / n   (the signal s is profiled out)
 
+(where rows have weights, alpha/w_i in place of alpha on the diagonal: a mean of w rows has a w-th of their noise)
+
 plus a Gaussian prior on log v_k around the shared log v with standard deviation `spread`: 0 is the shared kernel,
 infinity is free relevance, and the values between shrink one to the other (`Posterior`). Of several targets L is the
 sum, with a signal s for each.
@@ -47,9 +49,10 @@ class Evidence:
     dL/dK_l-1 = 2 D/sqrt(p pᵀ) - diag(2 rho/p) down to the one before. Only the lower triangle of M is ever computed.
     """
 
-    def __init__(self, X: Array, y: Array, depth: int) -> None:
+    def __init__(self, X: Array, y: Array, depth: int, weight: Array | None = None) -> None:
         n = len(y)
         self.X, self.y, self.depth = X, y, depth
+        self._noise = 1.0 if weight is None else 1.0 / weight  # times alpha
         # Kept from one evaluation to the next: the pages of fresh n x n arrays cost as much as their arithmetic.
         self._layers = [np.empty((n, n)) for _ in range(depth)]
         self._A = np.empty((n, n))
@@ -59,7 +62,7 @@ class Evidence:
         """(L, dL/dlog v (d,), dL/dlog b, dL/dlog alpha), or None where K + alpha I is not positive definite."""
         n, y, A = len(self.y), self.y, self._A
         z, ps = self._forward(v, b)
-        A.flat[:: n + 1] += alpha
+        A.flat[:: n + 1] += alpha * self._noise
         if not cholesky(A):
             return None
         a = y.reshape(n, -1).copy()
@@ -78,7 +81,7 @@ class Evidence:
         for c in told:
             M = blas.dsyr(-1.0 / s[c], a[:, c], lower=0, a=M, overwrite_a=1)
         M = M.T
-        d_alpha = 0.5 * alpha * float(np.trace(M))
+        d_alpha = 0.5 * alpha * float((np.diagonal(M) * self._noise).sum())
         D, d_b = self._backward(M, b, ps)
         Dz = symmetric_product(D, z) / np.pi
         product = z * Dz
@@ -143,9 +146,16 @@ class Posterior:
     """
 
     def __init__(
-        self, X: Array, y: Array, groups: NDArray[np.int64], shared: Hyper, spread: float, fixed_b: bool
+        self,
+        X: Array,
+        y: Array,
+        groups: NDArray[np.int64],
+        shared: Hyper,
+        spread: float,
+        fixed_b: bool,
+        weight: Array | None = None,
     ) -> None:
-        self.evidence = Evidence(X, y, shared.depth)
+        self.evidence = Evidence(X, y, shared.depth, weight)
         self.d, self.fixed_b, self.spread = X.shape[1], fixed_b, spread
         self.groups = groups
         self._weight = 1.0 / (1.0 + np.bincount(self.groups))

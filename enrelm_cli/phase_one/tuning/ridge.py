@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enrelm_cli.columns import beside, plain
 from enrelm_cli.fold.unlocked import cholesky, lower_solve
+from enrelm_cli.fold.weights import Weights, mean
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.phase_one.tuning.hyper import BOUND_ALPHA
 from enrelm_cli.types import Array
@@ -27,12 +29,14 @@ class Ridge:
     offset: Array | float
 
 
-def leave_one_out(K: Array, y: Array, alphas: Array = ALPHAS) -> Ridge:
+def leave_one_out(K: Array, y: Array, alphas: Array = ALPHAS, weight: Weights = None) -> Ridge:
     """min over alpha of mean e_i², e_i = r_i / (1 - h_i), h_i = 1/n + sum_j U_ij² l_j/(l_j + alpha).
 
     H K H = U diag(l) Uᵀ for the Gram matrix K (n, n): H = I - 11ᵀ/n centres it, so that the intercept is free and
-    the formula is exact.
+    the formula is exact. With weights see `_weighted_leave_one_out`.
     """
+    if weight is not None:
+        return _weighted_leave_one_out(K, y, alphas, weight)
     n = len(y)
     means = K.mean(axis=0)
     C = K - means
@@ -43,16 +47,16 @@ def leave_one_out(K: Array, y: Array, alphas: Array = ALPHAS) -> Ridge:
     free = 1.0 - 1.0 / n - (U * U) @ shrink
     if y.ndim > 1:
         return _of_several(y, lam, U, means, alphas, free)
-    mean = float(y.mean())
-    c = U.T @ (y - mean)
-    residual = (y - mean)[:, None] - U @ (c[:, None] * shrink)
+    y_mean = float(y.mean())
+    c = U.T @ (y - y_mean)
+    residual = (y - y_mean)[:, None] - U @ (c[:, None] * shrink)
     left_out = residual / np.maximum(free, 1e-10)
     errors: Array = np.mean(left_out**2, axis=0)
     best = int(np.argmin(errors))
     alpha = float(alphas[best])
     w = U @ (c / (lam + alpha))
     w -= w.mean()
-    return Ridge(alpha, float(errors[best]), errors, left_out[:, best], w, mean - float(means @ w))
+    return Ridge(alpha, float(errors[best]), errors, left_out[:, best], w, y_mean - float(means @ w))
 
 
 def _of_several(y: Array, lam: Array, U: Array, means: Array, alphas: Array, free: Array) -> Ridge:
@@ -73,7 +77,40 @@ def _of_several(y: Array, lam: Array, U: Array, means: Array, alphas: Array, fre
     return Ridge(alpha, float(errors[best]), errors, left_out, w, mean - means @ w)
 
 
-def landmark_left_out(kernel: ArcsineKernel, X: Array, y: Array, m: int) -> Array:
+def _weighted_leave_one_out(K: Array, y: Array, alphas: Array, weight: Array) -> Ridge:
+    """The same where row i counts w_i times and is left out with all of its weight, N = sum of w, S = diag(w)^(1/2).
+
+    Rows S (H K Hᵀ) S and S (y - ȳ), with H and ȳ by weighted means, turn it into the problem above; h_i has w_i/N in
+    place of 1/n. The alphas are for rows of the mean weight.
+    """
+    N, root = float(weight.sum()), np.sqrt(weight)[:, None]
+    alphas = alphas * (N / len(y))
+    means = weight @ K / N
+    C = K - means
+    C -= (C @ weight / N)[:, None]
+    C *= root
+    C *= root.T
+    lam, U = np.linalg.eigh(C)
+    lam = np.maximum(lam, 0.0)
+    Y = y.reshape(len(y), -1)
+    Y = Y - weight @ Y / N
+    c = U.T @ (root * Y)  # (n, q)
+    shrink = lam[:, None] / (lam[:, None] + alphas)
+    free = np.maximum((1.0 - weight / N)[:, None] - (U * U) @ shrink, 1e-10)
+    squares = np.zeros(free.shape)
+    for own, of_one in zip(Y.T, c.T, strict=True):
+        squares += ((own[:, None] - U @ (of_one[:, None] * shrink) / root) / free) ** 2
+    errors: Array = weight @ squares / N
+    best = int(np.argmin(errors))
+    alpha = float(alphas[best])
+    left_out = (Y - U @ (c * shrink[:, best, None]) / root) / free[:, best, None]
+    w = root * (U @ (c / (lam + alpha)[:, None]))
+    w -= np.outer(weight, w.sum(axis=0) / N)
+    left_out, w = left_out.reshape(y.shape), w.reshape(y.shape)
+    return Ridge(alpha, float(errors[best]), errors, left_out, w, plain(weight @ y / N - means @ w))
+
+
+def landmark_left_out(kernel: ArcsineKernel, X: Array, y: Array, m: int, weight: Weights = None) -> Array:
     """The error of each row when it is left out (n,), at the best alpha, with the first m rows as landmarks.
 
     Of several targets (n, q), the length of a row of errors.
@@ -87,22 +124,31 @@ def landmark_left_out(kernel: ArcsineKernel, X: Array, y: Array, m: int) -> Arra
         return np.full(len(y), np.inf)
     F = np.ascontiguousarray(rows.against(X).T)
     lower_solve(L, F)
-    F -= F.mean(axis=1)[:, None]
-    u = y - y.mean(axis=0)
+    F -= (F.mean(axis=1) if weight is None else F @ weight / weight.sum())[:, None]
+    u = y - mean(y, weight)
+    alphas, share = ALPHAS, np.full((1, 1), 1.0 / len(y))
+    if weight is not None:
+        root = np.sqrt(weight)
+        F, u, alphas, share = F * root, u * beside(root, u), ALPHAS * weight.mean(), (weight / weight.sum())[:, None]
     lam, V = np.linalg.eigh(F @ F.T)
     U = F.T @ V  # (n, m), its columns sqrt(lambda) times as long as eigenvectors
-    inverse = 1.0 / (np.maximum(lam, 0.0)[:, None] + ALPHAS)  # (m, a)
+    inverse = 1.0 / (np.maximum(lam, 0.0)[:, None] + alphas)  # (m, a)
     residuals = [one[:, None] - U @ ((U.T @ one)[:, None] * inverse) for one in u.reshape(len(y), -1).T]
     U *= U
-    free = np.maximum(1.0 - 1.0 / len(y) - U @ inverse, 1e-10)
+    free = np.maximum(1.0 - share - U @ inverse, 1e-10)
     left_out = residuals[0] / free if y.ndim == 1 else np.sqrt(sum(one**2 for one in residuals)) / free
     best = int(np.argmin(np.einsum("ij,ij->j", left_out, left_out)))
+    if weight is not None:
+        left_out /= root[:, None]
     errors: Array = left_out[:, best]
     return errors
 
 
-def excess(errors: Array, best: Array) -> float:
+def excess(errors: Array, best: Array, weight: Weights = None) -> float:
     """By how many standard errors the mean square of `errors` is above that of `best`: (t,), (t,)."""
     more = errors**2 - best**2
-    noise = float(more.std()) / np.sqrt(len(more))
-    return float(more.mean()) / noise if noise > 0.0 else 0.0
+    if weight is None:
+        noise = float(more.std()) / np.sqrt(len(more))
+    else:
+        noise = float(np.linalg.norm(weight * (more - mean(more, weight))) / weight.sum())
+    return float(mean(more, weight)) / noise if noise > 0.0 else 0.0

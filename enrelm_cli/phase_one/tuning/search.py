@@ -23,6 +23,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli.fold.weights import Weights, first, mean
 from enrelm_cli.phase_one.tuning.budget import Budget
 from enrelm_cli.phase_one.tuning.evidence import Fit, Posterior, fit_relevance
 from enrelm_cli.phase_one.tuning.hyper import PRIOR_B, Hyper, TuneSettings
@@ -73,6 +74,7 @@ class Sample:
     y: Array  # (n,), or (n, q) of q targets
     groups: NDArray[np.int64]  # (d,) the column of each input, from 0 on
     settings: TuneSettings
+    weight: Weights = None  # (n,) of mean 1
 
     @property
     def rows(self) -> int:
@@ -101,14 +103,16 @@ class _Centred:
     def fit(self, rows: int, spread: float, start: Fit, steps: int, budget: Budget) -> Fit:
         """One variance for each input on the first rows."""
         one, fixed_b = self.sample, self.sample.settings.bias_variance is not None
-        posterior = Posterior(one.X[:rows], one.y[:rows], one.groups, self.shared, spread, fixed_b)
+        weight = first(one.weight, rows)
+        posterior = Posterior(one.X[:rows], one.y[:rows], one.groups, self.shared, spread, fixed_b, weight)
         return fit_relevance(posterior, start, steps, budget)
 
 
 def explore(sample: Sample, budget: Budget) -> tuple[Hyper, Found]:
     """The shared kernel, and what some hundred rows say of each input."""
     settings, d = sample.settings, sample.X.shape[1]
-    shared = fit_shared(sample.X[:_SHARED_ROWS], sample.y[:_SHARED_ROWS], settings, budget)
+    X, y, weight = sample.X[:_SHARED_ROWS], sample.y[:_SHARED_ROWS], first(sample.weight, _SHARED_ROWS)
+    shared = fit_shared(X, y, settings, budget, weight)
     reason = _not_each(settings, sample.rows, d, budget)
     if reason is not None:
         return shared, Found(Fit(np.inf, shared, sample.rows), 0.0, reason)
@@ -147,8 +151,9 @@ def _judged(centred: _Centred, budget: Budget) -> tuple[float, Fit]:
     spreads = (NARROW, WIDE)
     starts = zip(spreads, _first(centred, spreads, budget), strict=True)
     narrow, wide = budget.share([partial(centred.fit, rows, spread, fit, _SOME_STEPS) for spread, fit in starts])
-    errors = [_left_out(centred.sample, fit.found, rows)[rows:] for fit in (narrow, wide)]
-    return (WIDE, wide) if excess(*errors) > _CLEARLY else (NARROW, narrow)
+    before, after = (_left_out(centred.sample, fit.found, rows)[rows:] for fit in (narrow, wide))
+    later = None if centred.sample.weight is None else centred.sample.weight[rows:]
+    return (WIDE, wide) if excess(before, after, later) > _CLEARLY else (NARROW, narrow)
 
 
 def finish(sample: Sample, shared: Hyper, found: Found, budget: Budget) -> Found:
@@ -173,9 +178,10 @@ def _stages(rows: int, done: int) -> list[tuple[int, int]]:
 
 def _left_out(sample: Sample, found: Hyper, rows: int) -> Array:
     """Of every tuning row, with as many landmarks as a fit to some of the rows has seen."""
-    return landmark_left_out(found.kernel, sample.X, sample.y, min(rows, _SOME_ROWS))
+    return landmark_left_out(found.kernel, sample.X, sample.y, min(rows, _SOME_ROWS), sample.weight)
 
 
-def _error(sample: Sample, found: Hyper, first: int) -> float:
+def _error(sample: Sample, found: Hyper, since: int) -> float:
     """Root mean square of the left-out errors of rows that no stage sees."""
-    return float(np.sqrt(np.mean(_left_out(sample, found, first)[first:] ** 2)))
+    weight = None if sample.weight is None else sample.weight[since:]
+    return float(np.sqrt(mean(_left_out(sample, found, since)[since:] ** 2, weight)))

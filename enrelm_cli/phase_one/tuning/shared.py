@@ -28,8 +28,8 @@ _STEPS = 25
 class SharedPosterior:
     """-log evidence and priors over theta = log v (one for all inputs), log b, log alpha; what was given stays."""
 
-    def __init__(self, X: Array, y: Array, settings: TuneSettings) -> None:
-        self.evidence = Evidence(X, y, settings.depth or 1)
+    def __init__(self, X: Array, y: Array, settings: TuneSettings, weight: Array | None = None) -> None:
+        self.evidence = Evidence(X, y, settings.depth or 1, weight)
         self.d, self.settings = X.shape[1], settings
         self.priors = ((PRIOR_VD[0] - float(np.log(self.d)), PRIOR_VD[1]), PRIOR_B, PRIOR_ALPHA)
 
@@ -61,14 +61,16 @@ class SharedPosterior:
         return value, gradient
 
 
-def fit_shared(X: Array, y: Array, settings: TuneSettings, budget: Budget) -> Hyper:
+def fit_shared(X: Array, y: Array, settings: TuneSettings, budget: Budget, weight: Array | None = None) -> Hyper:
     """The best posterior of two starts."""
-    tasks = [partial(_from, X, y, settings, log_vd) for log_vd in _STARTS]
+    tasks = [partial(_from, X, y, settings, weight, log_vd) for log_vd in _STARTS]
     return min(budget.share(tasks), key=lambda found: found[0])[1]
 
 
-def _from(X: Array, y: Array, settings: TuneSettings, log_vd: float, budget: Budget) -> tuple[float, Hyper]:
-    posterior = SharedPosterior(X, y, settings)
+def _from(
+    X: Array, y: Array, settings: TuneSettings, weight: Array | None, log_vd: float, budget: Budget
+) -> tuple[float, Hyper]:
+    posterior = SharedPosterior(X, y, settings, weight)
     start = np.clip(np.array([log_vd - np.log(posterior.d), PRIOR_B[0], PRIOR_ALPHA[0]]), *posterior.bounds)
     found = lowest(posterior, start, posterior.bounds, (), _STEPS, budget)
     return (np.inf, posterior.hyper(start)) if found is None else (found.value, posterior.hyper(found.x))
