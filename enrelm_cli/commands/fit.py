@@ -15,6 +15,7 @@ from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.fitting import FittedVariant, refit_variant, with_errors
 from enrelm_cli.judge.relevance import shares
+from enrelm_cli.model.explanation.contributions import reference_of
 from enrelm_cli.model.model import Model, order_statistics
 from enrelm_cli.model.network import Network
 from enrelm_cli.report.reports import Candidate, FitReport
@@ -79,6 +80,8 @@ def fit(
     assert isinstance(scale, TargetScale)
     errors = order_statistics(left_out, weight if len(left_out) else None) * scale.scale
     model = Model(opened.dataset.encoding, view.input_map, scale, network, facts.card_of(report), errors)
+    with timer("explanation"):
+        model = replace(model, reference=reference_of(model, opened.dataset.rows.sample.X))
     return replace(report, timings=timer.report()), model
 
 

@@ -15,6 +15,7 @@ from enrelm_cli.files import atomic_writer
 from enrelm_cli.fold.folds import Engine, Sums
 from enrelm_cli.inputs.encoding import Unseen
 from enrelm_cli.inputs.predicting import open_for_predict
+from enrelm_cli.model.explanation.columns import ExplainedRows
 from enrelm_cli.model.features import BLOCK_BYTES
 from enrelm_cli.model.model import Model
 from enrelm_cli.output_formats import CSV, OutputFormat
@@ -42,6 +43,8 @@ class Wanted:
     interval: float | None
     strict: bool
     read: ReadOptions
+    explain: bool = False  # with `average` and the effect of each column
+    explain_top: int | None = None  # only so many of the largest effects of each row
     memory: int | None = None  # bytes that rows on their way may take; None: what a block takes at most
     format: OutputFormat = CSV
     digits: int | None = None  # significant digits of numbers; None: all
@@ -49,6 +52,10 @@ class Wanted:
     def __post_init__(self) -> None:
         if self.append and self.ids:
             raise UsageError("--append already keeps every column", "leave out --id or --append")
+
+    def explained(self, model: Model) -> ExplainedRows | None:
+        """What explains the rows, where that is wanted."""
+        return ExplainedRows.of(model, self.explain_top) if self.explain or self.explain_top is not None else None
 
 
 @dataclass(frozen=True)
@@ -59,11 +66,12 @@ class PredictBatch:
     writer: Writer
     half_width: float | None
     limit: int  # bytes of a block of rows
+    explained: ExplainedRows | None = None
 
     def __call__(self, batch: Batch) -> tuple[Any, Sums, Unseen]:
         X, y, unseen = self.model.encoding.for_predict(batch)
-        y_hat = self.model.predict(X, self.limit)
-        return self.writer.part(self._values(y_hat), batch), self._sums(y, y_hat), unseen
+        y_hat, parts = (self.model.predict(X, self.limit), []) if self.explained is None else self.explained(X)
+        return self.writer.part([*self._values(y_hat), *parts], batch), self._sums(y, y_hat), unseen
 
     def _values(self, y_hat: Array) -> list[Any]:
         """The values of each column of `added_columns`, in the same order."""
@@ -137,13 +145,15 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
         with_target=True,
         typed=wanted.format.is_typed,
     )
-    usual = added_columns(wanted)
+    explained = wanted.explained(model)
+    usual = added_columns(wanted, explained)
     added = _with_free_names(usual, opened.sources[0].names if wanted.append else wanted.ids)
     writer = writer_of(wanted.format, opened.layout, opened.kept, added, wanted.digits)
     totals: list[tuple[Sums, Unseen]] = []
 
     def parts() -> Iterator[Any]:
-        for part, sums, unseen in engine.map(opened, PredictBatch(model, writer, half_width, limit), "predicting"):
+        function = PredictBatch(model, writer, half_width, limit, explained)
+        for part, sums, unseen in engine.map(opened, function, "predicting"):
             merged = (totals[0][0].merge(sums), totals[0][1].merge(unseen)) if totals else (sums, unseen)
             totals[:] = [merged]
             yield part
@@ -172,11 +182,11 @@ def _within(limit: int, read: ReadOptions, columns: int) -> ReadOptions:
     return replace(read, block_bytes=min(read.block_bytes, limit), batch_rows=min(read.batch_rows, rows))
 
 
-def added_columns(wanted: Wanted) -> tuple[Added, ...]:
+def added_columns(wanted: Wanted, explained: ExplainedRows | None) -> tuple[Added, ...]:
     """The columns that predictions are written to. To add one: here its name, in `PredictBatch._values` its values."""
-    if wanted.interval is None:
-        return (Added("prediction"),)
-    return (Added("prediction"), Added("lower"), Added("upper"))
+    names = ("prediction",) if wanted.interval is None else ("prediction", "lower", "upper")
+    parts = () if explained is None else zip(explained.names, explained.are_texts, strict=True)
+    return (*map(Added, names), *(Added(name, is_text) for name, is_text in parts))
 
 
 def _with_free_names(added: Sequence[Added], taken: Sequence[str]) -> tuple[Added, ...]:

@@ -16,11 +16,12 @@ _LARGEST = 1.0 - 2.0**-53
 
 @dataclass(frozen=True)
 class Activation:
-    """sigma and its inverse, elementwise."""
+    """sigma, its inverse and its slope, elementwise."""
 
     name: str
     _forward: Callable[[Array], Array]
     _inverse: Callable[[Array], Array]
+    _slope: Callable[[Array], Array]
 
     def __call__(self, z: Array) -> Array:
         return self._forward(z)
@@ -28,6 +29,10 @@ class Activation:
     def inverse(self, u: Array) -> Array:
         """sigma^-1(u), finite for every |u| <= 1."""
         return self._inverse(u if _small(u) else np.clip(u, -_LARGEST, _LARGEST))
+
+    def slope(self, z: Array) -> Array:
+        """sigma'(z)."""
+        return self._slope(z)
 
     def __reduce__(self) -> tuple[Callable[[str], Activation], tuple[str]]:
         return (named, (self.name,))
@@ -80,8 +85,24 @@ def _special() -> Any:
     return special
 
 
+def _erf_slope(z: Array) -> Array:
+    slope: Array = 2.0 / np.sqrt(np.pi) * np.exp(-np.square(np.clip(z, -30.0, 30.0)))
+    return slope
+
+
+def _tanh_slope(z: Array) -> Array:
+    slope: Array = 1.0 - np.square(np.tanh(z))
+    return slope
+
+
 def _arctan(z: Array) -> Array:
     return 2.0 / np.pi * np.arctan(z)
+
+
+def _arctan_slope(z: Array) -> Array:
+    # hypot: the square of a large z would overflow.
+    slope: Array = 2.0 / np.pi / np.hypot(1.0, z) / np.hypot(1.0, z)
+    return slope
 
 
 def _tan(u: Array) -> Array:
@@ -95,6 +116,11 @@ def _algebraic(z: Array) -> Array:
     return result
 
 
+def _algebraic_slope(z: Array) -> Array:
+    slope: Array = (1.0 / np.hypot(1.0, z)) ** 3
+    return slope
+
+
 def _algebraic_inverse(u: Array) -> Array:
     result: Array = u / np.sqrt((1.0 - u) * (1.0 + u))
     return result
@@ -103,10 +129,10 @@ def _algebraic_inverse(u: Array) -> Array:
 _ALL = {
     activation.name: activation
     for activation in (
-        Activation("erf", _erf, _erfinv),
-        Activation("tanh", np.tanh, np.arctanh),
-        Activation("arctan", _arctan, _tan),
-        Activation("algebraic", _algebraic, _algebraic_inverse),
+        Activation("erf", _erf, _erfinv, _erf_slope),
+        Activation("tanh", np.tanh, np.arctanh, _tanh_slope),
+        Activation("arctan", _arctan, _tan, _arctan_slope),
+        Activation("algebraic", _algebraic, _algebraic_inverse, _algebraic_slope),
     )
 }
 NAMES = tuple(_ALL)

@@ -16,6 +16,7 @@ from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.card import ModelCard
+from enrelm_cli.model.explanation.reference import Reference
 from enrelm_cli.model.features import BLOCK_BYTES, block_rows
 from enrelm_cli.model.network import Network
 from enrelm_cli.types import Array
@@ -35,6 +36,7 @@ class Model:
     network: Network
     card: ModelCard
     left_out: Array  # (q,) sorted |error| of training rows left out, in units of the target; empty where unknown
+    reference: Reference | None = None  # what contributions are measured from; None in models of earlier versions
 
     def predict(self, X: Array, limit: int = BLOCK_BYTES) -> Array:
         """Raw rows to predictions: (t, columns) -> (t,), with about `limit` bytes at a time."""
@@ -87,6 +89,7 @@ class Model:
             "network": self.network.to_document(),
             "about": self.card.to_document(),
             "left_out": self.left_out,
+            "reference": None if self.reference is None else self.reference.to_document(),
         }
 
     @staticmethod
@@ -100,6 +103,7 @@ class Model:
                 Network.from_document(document["network"]),
                 ModelCard.from_document(document["about"]),
                 document["left_out"],
+                None if document.get("reference") is None else Reference.from_document(document["reference"]),
             )
             _check(model, document)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as problem:
@@ -123,6 +127,8 @@ def _check(model: Model, document: dict[str, Any]) -> None:
     # An error may be infinite: of a row that the others say nothing about, in a unit near the end of the numbers.
     numbers("left_out", np.minimum(model.left_out, _LARGEST), (len(model.left_out),), lowest=0.0)
     must(bool(np.all(model.left_out[1:] >= model.left_out[:-1])), "'left_out' is not sorted")
+    if model.reference is not None:
+        model.reference.check(len(model.encoding.columns))
 
 
 def _check_width(model: Model) -> None:

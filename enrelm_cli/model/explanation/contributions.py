@@ -1,0 +1,141 @@
+"""What each column adds to a prediction, so that the parts add up (docs/explain.md).
+
+The straight line from the average row (every input at its training mean, which is 0) to row x is walked in the space of
+inputs, and what the prediction z gains on the way is booked to the column whose inputs moved:
+
+    a_k(x) = sum over inputs i of column k of x_i * integral over t in [0, 1] of dz/dx_i (t x) dt
+
+(integrated gradients, the Aumann-Shapley value of a column). Back in units of the target they are multiplied by the
+secant of the target's scale, (y(x) - y(0)) / (z(x) - z(0)). The mean of a_k over an even sample of the fitted table is
+subtracted, so that a column's effects are 0 on average and `average` is the sample's average prediction:
+
+    y(x) = average + sum_k effect_k(x),   effect_k(x) = a_k(x) - mean a_k
+
+Gauss-Legendre quadrature, with more nodes where few do not add up; what is left is shared out by size. Of an additive
+function the effects are its parts, of a linear one beta_k (x_k - mean of x_k).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from enrelm_cli.fold.folds import one_blas_thread
+from enrelm_cli.model.explanation.gradients import Gradient, smooth_parts
+from enrelm_cli.model.explanation.reference import Reference
+from enrelm_cli.model.features import BLOCK_BYTES, block_rows
+from enrelm_cli.model.model import Model
+from enrelm_cli.types import Array
+
+# Nodes on the way, and the reach up to which they do; more for rows whose parts do not add up to the tolerance, in
+# standard deviations of the target.
+_NODES = ((4, 1.0), (8, np.inf), (24, np.inf))
+_TOLERANCE = 0.001
+# A way that turns less than this is straight.
+_STRAIGHT = 1e-6
+# Kernel values of a block.
+_CACHED = 1 << 17
+# Below this the secant of the target's scale is its slope.
+_SHORT = 1e-6
+# Multiplications that the reference of a fit may take, and rows of it.
+_WORK = 4e9
+_ROWS = (50, 1000)
+
+
+def contributions(model: Model, X: Array, reference: Reference) -> tuple[Array, Array]:
+    """(t, columns) raw rows -> predictions (t,) and effects (t, columns), which add up to prediction - average."""
+    y, effects = path_effects(model, X)
+    effects -= reference.offsets
+    used = used_columns(model)
+    effects[:, used] = _adding_up(effects[:, used], y - reference.average)
+    return y, effects
+
+
+def used_columns(model: Model) -> list[int]:
+    """The columns that have inputs."""
+    return sorted(set(model.input_map.groups))
+
+
+def path_effects(model: Model, X: Array, limit: int = BLOCK_BYTES) -> tuple[Array, Array]:
+    """(t, columns) raw rows -> predictions (t,) and a (t, columns), which add up to prediction - that of 0."""
+    y, effects = model.predict(X, limit), np.zeros(X.shape)
+    z_0 = model.network.predict(np.zeros((1, model.input_map.d)))
+    wide = max(model.input_map.expansion.width, model.network.kernel_values)
+    rows = block_rows(2 * wide, most=max(len(X), 1), limit=limit)
+    for start in range(0, len(X), rows):
+        block = slice(start, start + rows)
+        inputs = model.input_map.inputs(X[block])
+        gain = model.network.predict(inputs) - z_0
+        effects[block] = _walked(model, inputs, gain) * _secant(model, z_0, gain)[:, None]
+    used = used_columns(model)
+    effects[:, used] = _adding_up(effects[:, used], y - float(model.target_scale.back(z_0)[0]))
+    return y, effects
+
+
+@one_blas_thread
+def reference_of(model: Model, X: Array) -> Reference:
+    """Of an even sample of raw rows (t, columns) in the order of a hash."""
+    cost = 4.0 * _NODES[1][0] * max(model.network.kernel_values, model.network.size, 1) * model.input_map.d
+    X = X[: int(np.clip(_WORK / cost, *_ROWS))]
+    y, effects = path_effects(model, X)
+    return Reference(float(y.mean()), effects.mean(axis=0))
+
+
+def _walked(model: Model, inputs: Array, gain: Array) -> Array:
+    """a of z: (t, d), (t,) -> (t, columns)."""
+    walked = np.zeros((len(inputs), len(model.encoding.columns)))
+    groups = np.asarray(model.input_map.groups)
+    order = np.argsort(groups, kind="stable")
+    columns, first = np.unique(groups[order], return_index=True)
+    # Rows whose kernel values stay in a core's cache.
+    height = max(_CACHED // max(model.network.kernel_values, model.network.size, 1), 16)
+    for part in smooth_parts(model.network, inputs):
+        for start in range(0, len(part.places), height):
+            block = slice(start, start + height)
+            left, reach = part.places[block], part.reach[block]
+            for nodes, farthest in _NODES:
+                now = reach <= farthest
+                if not now.any():
+                    continue
+                parts = inputs[left[now]] * _mean_slope(part.slopes, inputs[left[now]], reach[now], nodes)
+                by_column = np.add.reduceat(parts[:, order], first, axis=1)
+                walked[np.ix_(left[now], columns)] = by_column
+                done = np.zeros(len(left), dtype=bool)
+                done[now] = np.abs(by_column.sum(axis=1) - gain[left[now]]) <= _TOLERANCE
+                left, reach = left[~done], reach[~done]
+    return walked
+
+
+def _mean_slope(slopes: Gradient, inputs: Array, reach: Array, nodes: int) -> Array:
+    """The mean of the slopes on the way from 0 to each row: (t, d) -> (t, d).
+
+    Nodes are even in the angle by which the kernel sees the way turn, t = tan(theta) / reach: far from 0 a straight
+    line hardly turns any more, and all that happens is near its start.
+    """
+    at, weight = np.polynomial.legendre.leggauss(nodes)
+    reach = np.maximum(reach, _STRAIGHT)
+    angle = np.arctan(reach)
+    total = np.zeros_like(inputs)
+    for share, w in zip((at + 1.0) / 2.0, weight / 2.0, strict=True):
+        tangent = np.tan(share * angle)
+        t, dt = tangent / reach, (1.0 + tangent**2) * angle / reach
+        total += (w * dt)[:, None] * slopes(t[:, None] * inputs)
+    return total
+
+
+def _secant(model: Model, z_0: Array, gain: Array) -> Array:
+    """(y(z_0 + gain) - y(z_0)) / gain."""
+    back = model.target_scale.back
+    short = np.abs(gain) < _SHORT
+    step = np.where(short, 100.0 * _SHORT, gain)
+    start = np.where(short, z_0 + gain - step / 2.0, z_0)
+    secant: Array = (back(start + step) - back(start)) / step
+    return secant
+
+
+def _adding_up(effects: Array, wanted: Array) -> Array:
+    """Effects whose sums are as wanted: what is missing is shared out by size."""
+    sizes = np.abs(effects)
+    total = sizes.sum(axis=1, keepdims=True)
+    shares = np.divide(sizes, total, out=np.full_like(sizes, 1.0 / sizes.shape[1]), where=total > 0.0)
+    whole: Array = effects + shares * (wanted - effects.sum(axis=1))[:, None]
+    return whole
