@@ -48,6 +48,10 @@ class PredictOptions(Settings):
     interval: float | None = real(
         None, "Add lower and upper bounds with this coverage, e.g. 0.9.", OUTPUT, metavar="LEVEL"
     )
+    explain: bool = flag(False, "Add the average prediction and what each column adds to it (effect_COLUMN).", OUTPUT)
+    explain_top: int | None = whole(
+        None, "Only the K largest effects of each row: their columns and values.", OUTPUT, at_least=1, metavar="K"
+    )
     report: str | None = text(None, "Write row counts, errors and notes to this file.", OUTPUT, "FILE.json")
 
 
@@ -74,7 +78,8 @@ def predict(
     from enrelm_cli.show import render
 
     how = (options.ids, options.append, options.interval, options.strict)
-    wanted = library.Wanted(options.sources, options.output, *how, read, where.memory, form, options.precision)
+    looks = (form, options.precision, options.explain, options.explain_top)
+    wanted = library.Wanted(options.sources, options.output, *how, read, where.memory, *looks)
     facts = library.predict(model.path, wanted, engine_of(where, screen))
     if options.report is not None:
         render.write_json(facts, options.report)

@@ -43,11 +43,11 @@ class Wanted:
     interval: float | None
     strict: bool
     read: ReadOptions
-    explain: bool = False  # with `average` and the effect of each column
-    explain_top: int | None = None  # only so many of the largest effects of each row
     memory: int | None = None  # bytes that rows on their way may take; None: what a block takes at most
     format: OutputFormat = CSV
     digits: int | None = None  # significant digits of numbers; None: all
+    explain: bool = False  # with `average` and the effect of each column
+    explain_top: int | None = None  # only so many of the largest effects of each row
 
     def __post_init__(self) -> None:
         if self.append and self.ids:

@@ -44,9 +44,9 @@ class ExplainedRows:
 
     def __call__(self, X: Array) -> tuple[Array, list[Any]]:
         """(t, columns) raw rows -> predictions (t,) and the columns that `names` names, (t,) each."""
-        y, effects = contributions(self.model, X, self.reference)
+        y, effects, whole = contributions(self.model, X, self.reference)
         used = used_columns(self.model)
-        effects, average = effects[:, used], np.full(len(y), self.reference.average)
+        effects, average = effects[:, used], np.full(len(y), whole)
         if self.top is None:
             return y, [average, *effects.T]
         # Stable: of equal effects the first column's comes first.

@@ -41,13 +41,13 @@ _WORK = 4e9
 _ROWS = (50, 1000)
 
 
-def contributions(model: Model, X: Array, reference: Reference) -> tuple[Array, Array]:
-    """(t, columns) raw rows -> predictions (t,) and effects (t, columns), which add up to prediction - average."""
-    y, effects = path_effects(model, X)
+def contributions(model: Model, X: Array, reference: Reference) -> tuple[Array, Array, float]:
+    """(t, columns) raw rows -> predictions (t,), effects (t, columns), average: prediction = average + effects' sum."""
+    y, (u, effects) = model.predict(X), path_effects(model, X)
     effects -= reference.offsets
-    used = used_columns(model)
-    effects[:, used] = _adding_up(effects[:, used], y - reference.average)
-    return y, effects
+    used, scale = used_columns(model), model.target_scale
+    effects[:, used] = _adding_up(effects[:, used], u - reference.average)
+    return y, scale.scale * effects, scale.mean + scale.scale * reference.average
 
 
 def used_columns(model: Model) -> list[int]:
@@ -56,28 +56,31 @@ def used_columns(model: Model) -> list[int]:
 
 
 def path_effects(model: Model, X: Array, limit: int = BLOCK_BYTES) -> tuple[Array, Array]:
-    """(t, columns) raw rows -> predictions (t,) and a (t, columns), which add up to prediction - that of 0."""
-    y, effects = model.predict(X, limit), np.zeros(X.shape)
-    z_0 = model.network.predict(np.zeros((1, model.input_map.d)))
-    wide = max(model.input_map.expansion.width, model.network.kernel_values)
-    rows = block_rows(2 * wide, most=max(len(X), 1), limit=limit)
+    """(t, columns) raw rows -> predictions (t,) and a (t, columns), which add up to prediction - that of 0.
+
+    In units of the target's spread: those of a target near the end of the numbers would overflow.
+    """
+    predicted, network = model.target_scale.predicted, model.network
+    u, effects = np.empty(len(X)), np.zeros(X.shape)
+    z_0 = network.predict(np.zeros((1, model.input_map.d)))
+    rows = block_rows(2 * max(model.input_map.expansion.width, network.kernel_values), max(len(X), 1), limit)
     for start in range(0, len(X), rows):
         block = slice(start, start + rows)
         inputs = model.input_map.inputs(X[block])
-        gain = model.network.predict(inputs) - z_0
-        effects[block] = _walked(model, inputs, gain) * _secant(model, z_0, gain)[:, None]
+        z = network.predict(inputs)
+        u[block] = predicted(z)
+        effects[block] = _walked(model, inputs, z - z_0) * _secant(model, z_0, z - z_0)[:, None]
     used = used_columns(model)
-    effects[:, used] = _adding_up(effects[:, used], y - float(model.target_scale.back(z_0)[0]))
-    return y, effects
+    effects[:, used] = _adding_up(effects[:, used], u - predicted(z_0))
+    return u, effects
 
 
 @one_blas_thread
 def reference_of(model: Model, X: Array) -> Reference:
     """Of an even sample of raw rows (t, columns) in the order of a hash."""
     cost = 4.0 * _NODES[1][0] * max(model.network.kernel_values, model.network.size, 1) * model.input_map.d
-    X = X[: int(np.clip(_WORK / cost, *_ROWS))]
-    y, effects = path_effects(model, X)
-    return Reference(float(y.mean()), effects.mean(axis=0))
+    u, effects = path_effects(model, X[: int(np.clip(_WORK / cost, *_ROWS))])
+    return Reference(float(u.mean()), effects.mean(axis=0))
 
 
 def _walked(model: Model, inputs: Array, gain: Array) -> Array:
@@ -123,12 +126,12 @@ def _mean_slope(slopes: Gradient, inputs: Array, reach: Array, nodes: int) -> Ar
 
 
 def _secant(model: Model, z_0: Array, gain: Array) -> Array:
-    """(y(z_0 + gain) - y(z_0)) / gain."""
-    back = model.target_scale.back
+    """(u(z_0 + gain) - u(z_0)) / gain."""
+    predicted = model.target_scale.predicted
     short = np.abs(gain) < _SHORT
     step = np.where(short, 100.0 * _SHORT, gain)
     start = np.where(short, z_0 + gain - step / 2.0, z_0)
-    secant: Array = (back(start + step) - back(start)) / step
+    secant: Array = (predicted(start + step) - predicted(start)) / step
     return secant
 
 

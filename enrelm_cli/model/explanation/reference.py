@@ -12,7 +12,7 @@ from enrelm_cli.types import Array
 
 @dataclass(frozen=True)
 class Reference:
-    """What contributions are measured from: the even sample's average prediction and average path."""
+    """The even sample's average prediction and average path, in units of the target's spread."""
 
     average: float
     offsets: Array  # (columns,) mean a_k over the sample; 0 for columns without inputs
