@@ -1,7 +1,9 @@
 # make demo         set up a virtual environment and run the main job on sample_data/
 # make test         set it up and run the checks and the tests; CONSTRAINTS=.ci/oldest.txt fixes versions
 # make test-all     with the tests that take minutes; make test-matrix: with Python 3.10 to 3.13; make mutate: of the tests
-# make graph        docs/architecture.md and its picture, from the package
+# make graph        docs/architecture.md and its picture, from the package; make figures: pictures, screens, README's table
+# make docs         the documentation site, into build/site
+# make release-check   sdist and wheel, installed from scratch with each Python of this machine
 # make bench        the tool beside its alternatives; make reproduce: the paper's experiments
 # make sbom, audit  what is installed with it, under which licence, and what is known against it
 PYTHON ?= python3
@@ -16,7 +18,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 DATA ?= ../shared/data
 TABLES ?= ../shared/tables
 
-.PHONY: demo test test-all mutate test-matrix test-dask test-onnx test-nngp test-s3 bench reproduce graph sbom audit clean
+.PHONY: demo test test-all mutate test-matrix test-dask test-onnx test-nngp test-s3 bench reproduce graph figures docs release-check sbom audit clean
 .SECONDARY:
 
 $(VENV)/.installed: pyproject.toml
@@ -66,6 +68,20 @@ audit: $(VENV)/.installed
 graph: $(VENV)/.installed
 	$(BIN)/python docs/make_architecture.py
 	PYTHONPATH=. $(BIN)/python docs/make_python.py
+
+# Pictures and screens of the pages, and README's table of results. FIGURES='fit.svg curve.png' makes some.
+figures: $(VENV)/.installed-dev
+	PYTHONPATH=. $(BIN)/python docs/make_figures.py $(FIGURES)
+
+# The site: a warning is an error. Open build/site/index.html; search works without a server, too.
+docs: $(VENV)-docs/.installed
+	rm -rf build/site
+	$(VENV)-docs/bin/python -m sphinx -W --keep-going -q -j 2 -c docs -d build/doctrees . build/site
+	@echo "the site is build/site/index.html"
+
+# Build, check, install from both in clean environments, run the demo; with every Python that this machine has.
+release-check:
+	.ci/release-check
 
 # The extras have virtual environments of their own: `nngp` alone pulls in TensorFlow.
 $(VENV)-%/.installed: pyproject.toml

@@ -35,6 +35,7 @@ BASE = (
     "__init__",
     "__main__",
     "errors",
+    "extras",
     "fields",
     "files",
     "method_settings",

@@ -37,7 +37,7 @@ class KernelSettings(Settings):
         at_most=20,
         hint="the paper's is --depth 1",
     )
-    activation: str = choice("erf", ACTIVATIONS, "erf or algebraic; tanh and arctan need the extra nngp.", KERNEL)
+    activation: str = choice("erf", ACTIVATIONS, "erf; algebraic, tanh and arctan need the extra nngp.", KERNEL)
     backend: str = choice(
         "closed-form",
         ("closed-form", "neural-tangents"),

@@ -57,6 +57,11 @@ def commands(markdown: str) -> list[str]:
     return [line for line in (line.strip().removeprefix("$ ") for line in lines) if _COMMAND.match(line)]
 
 
+def script(markdown: str) -> str:
+    """The shell blocks of a page as one script, as they are printed."""
+    return "\n".join(body for language, body in _FENCE.findall(markdown) if language == "sh")
+
+
 def needs(command: str) -> str | None:
     """What a command says it needs beyond a plain installation: `enrelm ... # needs dask`."""
     found = re.search(r"#\s*needs (.+)$", command)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
+import subprocess
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import typer
 
+from docs import make_commands
 from enrelm_cli.cli.app import app
 from tests.cli_runner import succeed
-from tests.shell import ROOT, Shell, commands, needs
+from tests.shell import ROOT, Shell, commands, needs, script
 
-PAGES = ("README.md", "docs/commands.md", "examples/README.md")
+HOW_TO = tuple(f"docs/howto/{path.name}" for path in sorted((ROOT / "docs" / "howto").glob("*.md")))
+PAGES = ("README.md", "docs/commands.md", "examples/README.md", "docs/variants.md", *HOW_TO)
 GROUP: Any = typer.main.get_command(app)
 
 
@@ -60,6 +63,19 @@ def test_the_commands_of_the_readme_run_on_the_whole_tables(tmp_path: Path) -> N
             shell.succeed(command)
 
 
+@pytest.mark.slow
+def test_the_tutorial_runs_as_printed_in_an_empty_folder(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    shutil.rmtree(tmp_path / "sample_data")
+    shutil.rmtree(tmp_path / "examples")
+    shown = shell.succeed(f"set -e; {script((ROOT / 'docs' / 'tutorial.md').read_text(encoding='utf-8'))}")
+    assert "house_id,prediction" in shown
+    assert "ended with 3" in shown
+    log = (tmp_path / "nightly.log").read_text()
+    assert re.search(r"refitted\n(.*\n)*.*the refit ended with 3: error: ", log)
+    assert {"price.joblib", "priced.csv", "nightly.sh"} <= {path.name for path in tmp_path.iterdir()}
+
+
 def test_commands_are_found_in_shell_blocks_only() -> None:
     page = (
         "`enrelm not this`\n\n```sh\n# enrelm nor this\n$ enrelm fit a.csv \\\n    -t y  # why\nmake test\n"
@@ -91,18 +107,30 @@ def test_no_example_is_too_wide_for_80_columns(name: str) -> None:
     assert max(len(line) for line in examples) <= 78
 
 
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_commands", ROOT / "docs" / "make_commands.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_page_of_commands_is_up_to_date() -> None:
-    made = generator()
-    assert made.PAGE.read_text(encoding="utf-8") == made.page(), "run: python docs/make_commands.py"
+    assert make_commands.PAGE.read_text(encoding="utf-8") == make_commands.page(), "run: python docs/make_commands.py"
+
+
+def test_there_is_a_man_page_for_each_command_and_it_is_up_to_date() -> None:
+    pages = make_commands.man_pages()
+    assert pages.keys() == {"enrelm.1", *(f"enrelm-{name}.1" for name in GROUP.commands)}
+    kept = {path.name: path.read_text(encoding="utf-8") for path in make_commands.MAN.glob("*.1")}
+    assert kept == pages, "run: python docs/make_commands.py"
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_man_pages_are_sound_and_show_every_option() -> None:
+    pages = [str(path) for path in sorted(make_commands.MAN.glob("*.1"))]
+    complaints = subprocess.run(["groff", "-man", "-ww", "-z", "-K", "utf8", *pages], capture_output=True, text=True)
+    assert (complaints.returncode, complaints.stderr) == (0, "")
+    for name, command in GROUP.commands.items():
+        words = ["groff", "-man", "-T", "utf8", "-K", "utf8", "-P", "-c", str(make_commands.MAN / f"enrelm-{name}.1")]
+        shown = re.sub(".\b", "", subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+        shown = shown.replace("−", "-").replace("‐", "-")
+        missing = [
+            flag for option in command.params for flag in option.opts if flag.startswith("--") and flag not in shown
+        ]
+        assert not missing, name
 
 
 def test_every_option_of_every_command_is_in_the_page_and_has_help_and_a_panel() -> None:
@@ -117,9 +145,9 @@ def test_every_option_of_every_command_is_in_the_page_and_has_help_and_a_panel()
                 assert all(re.search(rf"`{flag}[ `]", of[name]) for flag in (*option.opts, *option.secondary_opts))
 
 
-def test_the_exit_codes_are_in_the_help_and_in_the_readme() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_exit_codes_are_in_the_help_and_in_the_page_for_scripts() -> None:
+    page = (ROOT / "docs" / "howto" / "batch-jobs.md").read_text(encoding="utf-8")
     shown = succeed("--help").stdout
     for code in (0, 1, 2, 3, 4, 5, 130, 143):
         assert re.search(rf"^ +{code}  \w", shown, re.MULTILINE), code
-        assert re.search(rf"^\|.*\b{code}\b.*\|", readme, re.MULTILINE), code
+        assert re.search(rf"^\|.*\b{code}\b.*\|", page, re.MULTILINE), code

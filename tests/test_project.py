@@ -12,18 +12,23 @@ import pytest
 import enrelm_cli
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md", "docs/reliability.md", "docs/python.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"]
+PAGES += [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
 # A path in code marks or in a link: with a folder, or a file that lies at the top.
 NAMED = re.compile(
     r"(?:`|\]\()((?:enrelm_cli|tests|docs|benchmarks|examples|sample_data|\.ci)/[\w./-]+|[\w-]+\.md)(?=[`)#])"
 )
+LINKED = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_file_that_a_page_names_exists(page: str) -> None:
     here = (ROOT / page).parent
-    named = set(NAMED.findall((ROOT / page).read_text(encoding="utf-8")))
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = set(NAMED.findall(text))
     assert not [name for name in sorted(named) if not (ROOT / name).exists() and not (here / name).exists()]
+    linked = {link.partition("#")[0] for link in LINKED.findall(text)} - {""}
+    assert not [link for link in sorted(linked) if not (here / link).exists()]
 
 
 def test_the_version_stands_in_one_place() -> None:

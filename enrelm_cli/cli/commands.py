@@ -18,9 +18,7 @@ from enrelm_cli.fields import (
     METHOD,
     OUTPUT,
     REQUIRED,
-    Bounds,
     Settings,
-    Whole,
     argument,
     choice,
     flag,
@@ -42,8 +40,6 @@ from enrelm_cli.variants import VARIANTS
 
 if TYPE_CHECKING:
     from enrelm_cli.report.reports import CompareReport
-
-_SYNTHETIC = 48
 
 
 @dataclass(frozen=True)
@@ -251,7 +247,7 @@ def _one_by_one(data: DataSettings) -> list[DataSettings]:
     return tables
 
 
-# -------------------------------------------------------------------------------------------- info, export and sample
+# --------------------------------------------------------------------------------------------------- info and export
 
 
 @command
@@ -296,34 +292,3 @@ def export(model: ModelFile, options: ExportOptions, screen: Screen) -> None:
     if not is_stdout(options.output):
         names = ", ".join(f"{port.name} ({port.type})" for port in exported.inputs)
         note(screen, f"wrote {options.output}: {names} -> {exported.output} ({options.dtype})")
-
-
-@dataclass(frozen=True)
-class SampleOptions(Settings):
-    number: int = argument(
-        "number",
-        f"1 to {_SYNTHETIC}: which of the paper's synthetic datasets.",
-        "N",
-        kind=Whole(Bounds(at_least=1, at_most=_SYNTHETIC), {}),
-    )
-    seed: int = whole(1234, "Random seed.", DATA, at_most=2**32 - 1)
-    rows: int | None = whole(None, "Number of rows instead of the paper's.", DATA, at_least=1)
-    output: str = text("-", "Write to this file instead of stdout.", OUTPUT, "FILE", flags=("--output", "-o"))
-
-
-@command
-def sample(options: SampleOptions, screen: Screen) -> None:
-    """Write one of the paper's 48 synthetic datasets as CSV.
-
-    # a linear function of 20 inputs with noise
-    enrelm sample 4 > linear.csv
-    # a shallow network, with any number of rows
-    enrelm sample 10 --rows 100000 -o network.csv
-    """
-    check_outputs([], [Output("-o", options.output, "a table")])
-    from enrelm_cli.commands import synthetic
-    from enrelm_cli.files import atomic_writer
-
-    with atomic_writer(options.output) as stream:
-        for index, part in enumerate(synthetic.chunks(options.number, options.seed, options.rows)):
-            synthetic.write_csv(part, stream, header=index == 0)

@@ -28,6 +28,7 @@ from enrelm_cli import __version__
 from enrelm_cli.commands.onnx.columns import Port, columns
 from enrelm_cli.commands.onnx.graph import Graph
 from enrelm_cli.errors import UsageError
+from enrelm_cli.extras import install_command
 from enrelm_cli.inputs.maps.column_map import FAR
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.target_scale import TargetScale
@@ -71,7 +72,7 @@ def _onnx() -> Any:
     try:
         import onnx
     except ImportError:
-        raise UsageError("the export to ONNX needs the extra 'onnx'", "pip install 'enrelm[onnx]'") from None
+        raise UsageError("the export to ONNX needs the extra 'onnx'", install_command("onnx")) from None
     return onnx
 
 

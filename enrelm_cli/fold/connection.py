@@ -18,6 +18,7 @@ import numpy as np
 
 from enrelm_cli import __version__
 from enrelm_cli.errors import UsageError
+from enrelm_cli.extras import install_command
 from enrelm_cli.fold.cluster import DaskEngine
 from enrelm_cli.fold.folds import Progress
 from enrelm_cli.fold.resources import cores
@@ -36,7 +37,7 @@ def dask_engine(where: EngineSettings, progress: Progress) -> DaskEngine:
         import dask
         import distributed
     except ImportError:
-        raise UsageError("--engine dask needs Dask, which is not installed", "pip install 'enrelm[dask]'") from None
+        raise UsageError("--engine dask needs Dask, which is not installed", install_command("dask")) from None
     _quiet(dask, distributed)
     with ExitStack() as resources:
         if where.scheduler is None:
@@ -191,13 +192,13 @@ def _check_versions(client: Any) -> None:
         if isinstance(theirs, BaseException):
             raise UsageError(
                 f"{name} cannot import enrelm ({theirs})",
-                f"install it there: pip install 'enrelm[dask]=={__version__}'",
+                f"install enrelm {__version__} there, with its extra dask",
             )
         for package, version in mine.items():
             if theirs.get(package) != version:
                 raise UsageError(
                     f"{name} has {package} {theirs.get(package)}, this machine has {package} {version}",
-                    f"install the same everywhere: pip install 'enrelm[dask]=={__version__}'",
+                    f"install enrelm {__version__} with its extra dask and the same Python packages everywhere",
                 )
 
 

@@ -134,9 +134,9 @@ def _lightgbm(X: Array, y: Array, weight: Array | None, seed: int) -> Any:
 
 
 PEERS = (
-    Peer("ridge", "scikit-learn", "sklearn", _ridge, "enrelm[baselines]"),
-    Peer("nystroem+ridge", "scikit-learn", "sklearn", _nystroem, "enrelm[baselines]"),
-    Peer("hist-gradient-boosting", "scikit-learn", "sklearn", _boosting, "enrelm[baselines]"),
+    Peer("ridge", "scikit-learn", "sklearn", _ridge, "scikit-learn"),
+    Peer("nystroem+ridge", "scikit-learn", "sklearn", _nystroem, "scikit-learn"),
+    Peer("hist-gradient-boosting", "scikit-learn", "sklearn", _boosting, "scikit-learn"),
     Peer("catboost", "CatBoost", "catboost", _catboost, "catboost"),
     Peer("lightgbm", "LightGBM", "lightgbm", _lightgbm, "lightgbm"),
 )

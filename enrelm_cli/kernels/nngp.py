@@ -35,11 +35,11 @@ from typing import Any
 import numpy as np
 
 from enrelm_cli.errors import UsageError
+from enrelm_cli.extras import install_command
 from enrelm_cli.kernels.arcsine import ArcsineKernel, Kernel
 from enrelm_cli.types import Array
 
 BACKEND = "neural-tangents"
-INSTALL = "pip install 'enrelm[nngp]'"
 
 # Nodes of the Gauss rule of a row: arctan and algebraic have long tails, hence a wider spread of angles.
 GAUSS = {"tanh": 8, "arctan": 10, "algebraic": 10}
@@ -221,11 +221,13 @@ def load() -> _Libraries:
             from neural_tangents import stax
     except ImportError as problem:
         raise UsageError(
-            f"this kernel needs neural-tangents, which is not here ({problem})", f"install it with: {INSTALL}"
+            f"this kernel needs neural-tangents, which is not here ({problem})",
+            f"install it with: {install_command('nngp')}",
         ) from problem
     except AttributeError as problem:
         raise UsageError(
-            f"neural-tangents does not work with the jax that is here ({problem})", f"install its pins with: {INSTALL}"
+            f"neural-tangents does not work with the jax that is here ({problem})",
+            f"install its pins with: {install_command('nngp')}",
         ) from problem
     finally:
         if sys.modules.get(bridge) is placed and not hasattr(placed, "__file__"):

@@ -164,5 +164,5 @@ def _newer(reader: Reader) -> Problem | None:
         return None
     return Problem(
         f"was written by a newer enrelm (model format {shown(head[3])}; this one reads up to {FORMAT_VERSION})",
-        "upgrade with `pip install --upgrade enrelm`",
+        "upgrade enrelm to the version that wrote it, or later",
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from enrelm_cli.errors import UsageError
+from enrelm_cli.extras import install_command
 from enrelm_cli.files import write_whole
 from enrelm_cli.report import words
 from enrelm_cli.report.reports import CompareReport, CurveReport
@@ -95,7 +96,7 @@ def _matplotlib() -> Any:
         import matplotlib
         import matplotlib.figure
     except ImportError:
-        raise UsageError("--plot needs matplotlib, which is not installed", "pip install 'enrelm[plot]'") from None
+        raise UsageError("--plot needs matplotlib, which is not installed", install_command("plot")) from None
     return matplotlib
 
 

@@ -16,6 +16,8 @@ import pytest
 from enrelm_cli import __version__
 from tests.cli_runner import run, succeed
 
+SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
+
 FIT_KEYS = {
     "variant", "neurons", "train_error", "validation_error", "selection", "inputs", "rows", "timings", "model", "notes",
 }  # fmt: skip
@@ -226,6 +228,20 @@ def test_sample_writes_the_papers_datasets(tmp_path: Path) -> None:
     assert run("sample", "49").code == 2
 
 
+@pytest.mark.parametrize("path", sorted(SAMPLE_DATA.glob("*.csv")), ids=lambda path: path.stem)
+def test_sample_writes_the_tables_that_come_with_enrelm(path: Path) -> None:
+    assert succeed("sample", path.stem).stdout.encode() == path.read_bytes()
+    assert path.read_text(encoding="utf-8").startswith(succeed("sample", path.stem, "--rows", "5").stdout)
+
+
+def test_sample_refuses_a_seed_or_more_rows_of_a_table_that_is_always_the_same(tmp_path: Path) -> None:
+    seeded = run("sample", "houses", "--seed", "2")
+    assert (seeded.code, "always the same" in seeded.stderr) == (2, True)
+    long = run("sample", "houses", "--rows", "521", "-o", str(tmp_path / "t.csv"))
+    assert (long.code, "has 520 rows, not 521" in long.stderr) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_text_columns_are_one_hot_encoded_and_numbers_where_asked(sample_data: Path) -> None:
     words = ("-t", "price", "--drop", "house_id", "--variant", "approximate", "-f", "json")
     facts = succeed("fit", sample_data / "houses.csv", *words, "--categorical", "zone").json
@@ -288,7 +304,7 @@ def test_bad_options_are_usage_errors(words: tuple[str, ...], message: str, samp
         (("fit", "d.csv", "--encodin"), "no such option: --encodin", "did you mean --encoding or --engine?"),
         (("comapre",), "no such command 'comapre'", "did you mean 'compare'?"),
         (("info", "a", "b"), "got unexpected extra argument(s) (b)", "see `enrelm info --help`"),
-        (("sample", "49"), "N 49 must be between 1 and 48", None),
+        (("sample", "49"), "TABLE '49' is neither friedman, ", None),
         (
             ("fit", "d.csv", "--variant", "kernl"),
             "--variant 'kernl' is not one of",

@@ -184,7 +184,7 @@ def test_without_dask_the_message_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "dask", None)
     with pytest.raises(UsageError) as caught:
         dask_engine(EngineSettings(engine="dask"), Silent())
-    assert caught.value.hint == "pip install 'enrelm[dask]'"
+    assert str(caught.value.hint).startswith("pip install 'dask[distributed]>=")
 
 
 # ------------------------------------------------------------------------------------------------ interrupted

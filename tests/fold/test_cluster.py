@@ -20,7 +20,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-pytest.importorskip("distributed", reason="Dask is not installed: pip install 'enrelm[dask]'")
+pytest.importorskip("distributed", reason="Dask is not installed: make test-dask")
 
 from enrelm_cli.commands.fit import fit
 from enrelm_cli.errors import DataError, UsageError
@@ -295,7 +295,7 @@ def test_another_version_on_a_worker_is_refused(cluster: Cluster, monkeypatch: p
     monkeypatch.setattr(connection, "__version__", "99.1")
     with pytest.raises(UsageError, match=r"has enrelm [\d.]+, this machine has enrelm 99\.1") as caught:
         cluster.engine()
-    assert caught.value.hint == "install the same everywhere: pip install 'enrelm[dask]==99.1'"
+    assert caught.value.hint == "install enrelm 99.1 with its extra dask and the same Python packages everywhere"
 
 
 def test_an_address_where_nobody_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def test_without_matplotlib_the_install_command_is_given(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError, match="not installed") as problem:
         plot(samples.curve_report(), str(tmp_path / "curve.png"))
-    assert problem.value.hint == "pip install 'enrelm[plot]'"
+    assert problem.value.hint == "pip install 'matplotlib>=3.8'"
     assert os.listdir(tmp_path) == []
 
 
