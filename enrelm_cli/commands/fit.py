@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from enrelm_cli.commands import facts
 from enrelm_cli.commands.steps import fit_variants, open_rows, phase_one, refit_everything
 from enrelm_cli.fold.folds import Engine
+from enrelm_cli.fold.weights import Weights
 from enrelm_cli.inputs.outcomes import outcomes
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training
@@ -50,7 +53,7 @@ def fit(
     else:
         final, network = winner.basis, winner.network.first(winner.chosen.neurons)
     final = with_errors(winner.variant, final, network)
-    left_out, weight = _own_errors(final.data, winner.variant.left_out(final, network)), final.data.sample_weights()
+    left_out, weight = _own_errors(final.data, winner.variant.left_out(final, network))
     report = FitReport(
         data=facts.data_facts(opened, winner.basis.data),
         variant=winner.variant.name,
@@ -78,20 +81,22 @@ def fit(
     view = final.data.view
     scale = view.target_scale
     assert isinstance(scale, TargetScale)
-    errors = order_statistics(left_out, weight if len(left_out) else None) * scale.scale
+    errors = order_statistics(left_out, weight) * scale.scale
     model = Model(opened.dataset.encoding, view.input_map, scale, network, facts.card_of(report), errors)
     with timer("explanation"):
         model = replace(model, reference=reference_of(model, opened.dataset.rows.sample.X))
     return replace(report, timings=timer.report()), model
 
 
-def _own_errors(data: Training, errors: Array) -> Array:
-    """Left-out errors of z (q,) as errors of y, in units of its spread."""
-    scale = data.view.target_scale
+def _own_errors(data: Training, errors: Array) -> tuple[Array, Weights]:
+    """Left-out errors of z (q,) as errors of y, in units of its spread, and the weights of their rows."""
+    scale, weight = data.view.target_scale, data.sample_weights() if len(errors) else None
+    known = ~np.isnan(errors if errors.ndim == 1 else errors[:, 0])
+    weight = None if weight is None else weight[known]
     if scale.is_linear or not isinstance(scale, TargetScale) or not len(errors):
-        return errors
-    z = data.sample().y
-    return scale.units(z) - scale.predicted(z - errors)
+        return errors[known], weight
+    z = data.sample().y[known]
+    return scale.units(z) - scale.predicted(z - errors[known]), weight
 
 
 def _candidate(fitted: FittedVariant, seconds: float) -> Candidate:

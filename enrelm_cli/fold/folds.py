@@ -23,7 +23,7 @@ from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from enrelm_cli.fold.hashing import combine
+from enrelm_cli.fold.hashing import combine, hash_numbers
 from enrelm_cli.fold.resources import cores
 from enrelm_cli.fold.weights import times
 from enrelm_cli.types import Array, Keys
@@ -85,7 +85,8 @@ class Chunk:
 
     def alike(self) -> Keys:
         """(t,) equal for rows with equal inputs that stay together: where one is left out, so are the others."""
-        return combine([self.twins, self.together])
+        keys = [self.twins, self.together]
+        return combine(keys if self.time is None else [*keys, hash_numbers(self.time)])
 
     def numbers(self) -> NDArray[np.int64]:
         """The index in the table of every row."""

@@ -180,16 +180,16 @@ def time_split(time: Array, validation_size: float, cut: Cut | None = None) -> T
     test = end = np.inf
     if cut is not None:
         begin, stop = cut.window
-        test = _moment(time, begin)
-        end = np.inf if cut.number == cut.cuts - 1 else _moment(time, stop)
+        test = moment(time, begin)
+        end = np.inf if cut.number == cut.cuts - 1 else moment(time, stop)
         if not test < end:
             raise DataError(
                 f"{len(np.unique(time)):,} different times are too few for {cut.cuts} cuts", "ask for fewer: --repeats"
             )
-    return TimeSplit(_moment(time[time < test], 1.0 - validation_size), test, end)
+    return TimeSplit(moment(time[time < test], 1.0 - validation_size), test, end)
 
 
-def _moment(time: Array, before: float) -> float:
+def moment(time: Array, before: float) -> float:
     """The time with the share of rows before it that is nearest to the one wanted; both parts have rows."""
     distinct, counts = np.unique(time, return_counts=True)
     if len(distinct) < 3 or len(time) < 4:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -74,15 +75,11 @@ def sampled(chunk: Chunk) -> SampledRows:
 
 
 def rows_of_arrays(
-    X: Array,
-    y: Array,
-    engine: Engine | None = None,
-    names: tuple[str, ...] | None = None,
-    weight: Array | None = None,
+    X: Array, y: Array, engine: Engine | None = None, names: tuple[str, ...] | None = None, **beside: Any
 ) -> Rows:
-    """Rows of arrays in memory: the library's way in where there is no file."""
+    """Rows of arrays in memory: the library's way in where there is no file. `beside`: more fields of the chunk."""
     twins = combine([hash_numbers(np.ascontiguousarray(column)) for column in X.T])
-    chunk = Chunk(np.ascontiguousarray(X, dtype=float), np.asarray(y, dtype=float), twins, twins, 0, weight=weight)
+    chunk = Chunk(np.ascontiguousarray(X, dtype=float), np.asarray(y, dtype=float), twins, twins, 0, **beside)
     names = names or tuple(f"x{k + 1}" for k in range(X.shape[1]))
     columns = tuple(_column_of(name, values) for name, values in zip(names, chunk.X.T, strict=True))
     sample = even_sample(chunk)

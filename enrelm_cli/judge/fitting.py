@@ -90,7 +90,9 @@ def with_errors(variant: Variant, basis: Basis, network: Network) -> Basis:
     scale = basis.data.view.target_scale
     if scale.transform == "none":
         return basis
-    return basis.on(scale.smeared(variant.left_out(basis, network), basis.data.sample_weights()))
+    errors, weight = variant.left_out(basis, network), basis.data.sample_weights()
+    known = ~np.isnan(errors)
+    return basis.on(scale.smeared(errors[known], weight if weight is None or known.all() else weight[known]))
 
 
 def choose(curve: Curve, method: MethodSettings, regularised: bool, data: Training) -> tuple[Choice, str]:

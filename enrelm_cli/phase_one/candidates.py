@@ -13,7 +13,7 @@ import numpy as np
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
-from enrelm_cli.fold.weights import Weights, first, mean, times
+from enrelm_cli.fold.weights import mean, times
 from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.maps.column_map import folds_of
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
@@ -24,6 +24,7 @@ from enrelm_cli.inputs.target_scale import TRANSFORMS, TargetScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.inputs.transforms import transformed
 from enrelm_cli.kernels.arcsine import ArcsineKernel, Kernel
+from enrelm_cli.phase_one.left_out import LeftOutRows
 from enrelm_cli.phase_one.tuning.ridge import leave_one_out
 from enrelm_cli.settings import InputSettings
 from enrelm_cli.types import Array
@@ -96,20 +97,20 @@ class Candidate:
     """Rows through one map and scale, and the distinct ones that judge it."""
 
     data: Training
-    X: Array  # (t, d)
-    z: Array  # (t,)
-    weight: Weights = None  # (t,)
+    rows: LeftOutRows
 
     def shared_error(self) -> float:
         """Relative left-out error, in the target's own units, of one variance for all inputs at its best."""
-        few = Candidate(self.data, self.X[:_SHARED_ROWS], self.z[:_SHARED_ROWS], first(self.weight, _SHARED_ROWS))
-        return min(few.error(ArcsineKernel(v / self.X.shape[1], _BIAS)) for v in _VARIANCES)
+        few = Candidate(self.data, self.rows.first(_SHARED_ROWS))
+        return min(few.error(ArcsineKernel(v / self.rows.X.shape[1], _BIAS)) for v in _VARIANCES)
 
     @one_blas_thread
     def error(self, kernel: Kernel) -> float:
         """The same of a given kernel."""
-        X, z, w = self.X[:_TUNED_ROWS], self.z[:_TUNED_ROWS], first(self.weight, _TUNED_ROWS)
-        errors = leave_one_out(kernel.gram(X, X), z, weight=w).left_out
+        few = self.rows.first(_TUNED_ROWS)
+        left_out = leave_one_out(kernel.gram(few.X, few.X), few.y, weight=few.weight, block=few.block).left_out
+        judged = few.take(np.flatnonzero(~np.isnan(left_out)))
+        z, w, errors = judged.y, judged.weight, left_out[~np.isnan(left_out)]
         scale = self.data.view.target_scale.smeared(errors, w)
         u = scale.units(z)
         gap, spread = u - scale.predicted(z - errors), u - mean(u, w)

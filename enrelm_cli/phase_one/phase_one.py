@@ -18,11 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enrelm_cli.columns import beside, sum_by
 from enrelm_cli.fold.folds import Chunk, Sums, Together
 from enrelm_cli.fold.resources import cores
-from enrelm_cli.fold.weights import by_place
-from enrelm_cli.fold.weights import first as first_weights
 from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.split import CountSides, Side, TrainOnValidation
 from enrelm_cli.inputs.training import Training
@@ -41,8 +38,8 @@ from enrelm_cli.phase_one.eigenbasis import (
     landmark_projection,
 )
 from enrelm_cli.phase_one.landmarks import PAPER_LANDMARKS, Landmarks, check_all, choose, kernel_landmarks
+from enrelm_cli.phase_one.left_out import distinct_rows
 from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
-from enrelm_cli.types import Array
 
 if TYPE_CHECKING:
     from enrelm_cli.phase_one.tuning import Explored, Tuning
@@ -112,7 +109,7 @@ def _search(data: Training, method: MethodSettings) -> tuple[Training, Tuning]:
     """The rows through the map and the target scale that predict left-out rows best, and the kernel tuned on them."""
     from enrelm_cli.phase_one.tuning import finish
 
-    own, *others = [Candidate(one, *distinct_inputs(one.sample())) for one in candidates(data, method.inputs)]
+    own, *others = [Candidate(one, distinct_rows(one.sample())) for one in candidates(data, method.inputs)]
     least = own.shared_error() if others else np.inf
     tried = [own, *(one for one in others if one.shared_error() < least)]
     progress = data.rows.engine.progress
@@ -128,7 +125,7 @@ def _search(data: Training, method: MethodSettings) -> tuple[Training, Tuning]:
 def _explored(one: Candidate, settings: KernelSettings, advance: Callable[[int], None]) -> Explored:
     from enrelm_cli.phase_one.tuning import TuneSettings, explore
 
-    rows = min(len(one.z), settings.tune_rows)
+    rows = min(len(one.rows.y), settings.tune_rows)
     asked = TuneSettings(
         rows,
         settings.tune_steps,
@@ -137,21 +134,7 @@ def _explored(one: Candidate, settings: KernelSettings, advance: Callable[[int],
         settings.depth,
         getattr(one.data.rows.engine, "threads", 0) or cores(),
     )
-    X, z, w = one.X[:rows], one.z[:rows], first_weights(one.weight, rows)
-    return explore(X, z, one.data.view.input_map.groups, asked, advance, w)
-
-
-def distinct_inputs(sample: Chunk) -> tuple[Array, Array, Array | None]:
-    """Every input once, with the mean target of its rows: held out from tuning, a row must not be told by its twin.
-
-    And the weight of its rows, where rows have weights.
-    """
-    _, first, place = np.unique(sample.alike(), return_index=True, return_inverse=True)
-    total = by_place(place, sample.weight)
-    mean = sum_by(place, sample.weighted(sample.y), len(total)) / beside(total, sample.y)
-    first_seen = np.argsort(first)
-    weight = None if sample.weight is None else total[first_seen]
-    return sample.X[first[first_seen]], mean[first_seen], weight
+    return explore(one.rows.first(rows), one.data.view.input_map.groups, asked, advance)
 
 
 def fixed_kernel(settings: KernelSettings) -> Kernel:

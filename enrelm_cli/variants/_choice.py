@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from enrelm_cli.fold.folds import Chunk, LocalEngine, one_blas_thread
-from enrelm_cli.fold.weights import first
 from enrelm_cli.kernels.arcsine import Kernel
 from enrelm_cli.phase_one.landmarks import Landmarks
-from enrelm_cli.phase_one.phase_one import Basis, distinct_inputs
+from enrelm_cli.phase_one.left_out import distinct_rows
+from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.types import Array
 from enrelm_cli.variants._leaves import grow, leaf_rows
 from enrelm_cli.variants._passes import fit_factors, shared_by
@@ -92,6 +92,5 @@ def _exact_ridge(basis: Basis) -> float:
 
     if basis.tuned.tuning is not None:
         return basis.tuned.tuning.alpha
-    X, y, weight = distinct_inputs(basis.data.sample())
-    K = basis.tuned.kernel.gram(X[:_EXACT], X[:_EXACT])
-    return leave_one_out(K, y[:_EXACT], weight=first(weight, _EXACT)).alpha
+    few = distinct_rows(basis.data.sample()).first(_EXACT)
+    return leave_one_out(basis.tuned.kernel.gram(few.X, few.X), few.y, weight=few.weight, block=few.block).alpha

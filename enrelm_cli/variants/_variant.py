@@ -31,7 +31,9 @@ class Variant(ABC):
         return self.fit(basis, method, n)
 
     def left_out(self, basis: Basis, network: Network) -> Array:
-        """Standardised errors of training rows when each is left out, with its twins: (q,), or none where unknown."""
+        """Standardised errors of the sample's training rows when each is left out with its twins, its group, or the
+        latest rows of all (NaN for the others then): (q,), or none where they are unknown.
+        """
         return np.zeros(0)
 
     def only_size(self, network: Network) -> str | None:

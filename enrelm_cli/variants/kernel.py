@@ -25,9 +25,11 @@ from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.features import BLOCK
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.eigenbasis import EigenBasis
+from enrelm_cli.phase_one.left_out import block_of, tried
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array, Keys
+from enrelm_cli.variants._left_out import blocks_left_out, errors_of_blocks, fold_blocks
 from enrelm_cli.variants._variant import Variant
 
 # The kernel is at most 1, so alpha compares noise with signal. Less than this trusts the target to its last digit,
@@ -148,9 +150,14 @@ def fit(data: Training, basis: EigenBasis, n: int) -> Network:
     The errors are those of the rows of the sample: every training row of a table up to its size, an even choice above
     it.
     """
-    alphas = grid(basis)
+    alphas, sample = grid(basis), data.sample()
+    block = block_of(sample)
+    alphas = tried(alphas, block, len(basis.values))
     shrunk = alphas / (basis.values[:, None] + alphas)
-    left_out = data.fold_sample(LeftOut(basis, shrunk, twins(data.sample(), data.T)))
+    if block is None:
+        left_out = data.fold_sample(LeftOut(basis, shrunk, twins(sample, data.T)))
+    else:
+        left_out = fold_blocks(data, block, blocks_left_out(basis, shrunk, sample))
     squares = left_out["squares"] if basis.c.ndim == 1 else left_out["squares"].sum(axis=1)
     alpha = best_alpha(alphas, squares)
     error = float(np.sqrt(squares.min() / left_out["rows"]))
@@ -162,11 +169,17 @@ def fit(data: Training, basis: EigenBasis, n: int) -> Network:
 
 @one_blas_thread
 def left_out_errors(data: Training, basis: EigenBasis, alpha: float, n: int) -> Array:
-    """The error of every training row of the sample when it is left out of the network of n neurons, standardised."""
+    """The error of every training row of the sample when it is left out of the network of n neurons, standardised.
+
+    With its group; or with all later rows, and NaN for those that are never left out.
+    """
     shrunk = np.ones((len(basis.values), 1))
     kept = filtered(basis, alpha, n).order
     shrunk[kept, 0] = alpha / (basis.values[kept] + alpha)
     sample = data.sample()
+    block = block_of(sample)
+    if block is not None:
+        return errors_of_blocks(sample, block, blocks_left_out(basis, shrunk, sample))
     left_out = LeftOut(basis, shrunk, twins(sample, data.T))
     return np.concatenate([left_out.errors(block)[:, 0] for block in sample.blocks(BLOCK)])
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from enrelm_cli.fold.folds import single_threaded_blas
-from enrelm_cli.fold.weights import Weights, first, mean, std, times, variance_of
+from enrelm_cli.fold.weights import Weights, mean, std, times, variance_of
 from enrelm_cli.kernels.arcsine import ArcsineKernel
+from enrelm_cli.phase_one.left_out import STAYS, LeftOutRows
 from enrelm_cli.phase_one.tuning import search
 from enrelm_cli.phase_one.tuning.budget import Budget
 from enrelm_cli.phase_one.tuning.evidence import Fit
@@ -70,30 +71,25 @@ def tune(
     weight: Weights = None,
 ) -> Tuning:
     """Both steps."""
-    return finish(explore(X, y, groups, settings, advance, weight))
+    return finish(explore(LeftOutRows(X, y, weight), groups, settings, advance))
 
 
 def explore(
-    X: Array,
-    y: Array,
-    groups: Sequence[int],
-    settings: TuneSettings,
-    advance: Callable[[int], None],
-    weight: Weights = None,
+    rows: LeftOutRows, groups: Sequence[int], settings: TuneSettings, advance: Callable[[int], None]
 ) -> Explored:
     """A kernel for standardised rows X (t, d), target y (t,), from some; any prefix of the rows is an even sample.
 
     Several targets are (t, q). `groups` (d,) is the source column of each input. `advance` is told each evaluation.
     Only ratios of the weights (t,) count.
     """
-    if len(groups) != X.shape[1] or len(y) != len(X):
-        raise ValueError(f"shapes do not agree: X {X.shape}, y {y.shape}, {len(groups)} groups")
-    X = np.ascontiguousarray(np.clip(X[: settings.rows], -_FAR, _FAR))
+    if len(groups) != rows.X.shape[1] or len(rows.y) != len(rows.X):
+        raise ValueError(f"shapes do not agree: X {rows.X.shape}, y {rows.y.shape}, {len(groups)} groups")
+    rows = _latest_last(rows.first(settings.rows))
+    X = np.ascontiguousarray(np.clip(rows.X, -_FAR, _FAR))
     places = np.unique(np.asarray(groups), return_inverse=True)[1]
-    weight = first(weight, settings.rows)
-    unit = 1.0 if weight is None else float(weight.mean())
-    relative = None if weight is None else weight / unit
-    sample = Sample(X, _unit_target(y[: settings.rows], weight), places, settings, relative)
+    unit = 1.0 if rows.weight is None else float(rows.weight.mean())
+    relative = None if rows.weight is None else rows.weight / unit
+    sample = Sample(X, _unit_target(rows.y, rows.weight), places, settings, relative, rows.block)
     budget = Budget(settings.steps, settings.threads, advance)
     if sample.constant:
         untuned = _untuned(X.shape[1], settings)
@@ -102,6 +98,13 @@ def explore(
     # Rounding depends on BLAS's threads, and a search amplifies rounding: one thread, the same kernel anywhere.
     with single_threaded_blas():
         return Explored(sample, *search.explore(sample, budget), budget, unit)
+
+
+def _latest_last(rows: LeftOutRows) -> LeftOutRows:
+    """Rows that judge, where others never do, come last: what is tuned on the first has not seen them."""
+    if rows.block is None or not (rows.block == STAYS).any():
+        return rows
+    return rows.take(np.argsort(rows.block != STAYS, kind="stable"))
 
 
 def finish(explored: Explored) -> Tuning:
@@ -127,9 +130,9 @@ def _left_out(sample: Sample, found: Hyper) -> tuple[float, float]:
     """The relative leave-one-out error, and its ridge."""
     if sample.constant:
         return 1.0, 1.0
-    X, y = sample.X[:_LAST_ROWS], sample.y[:_LAST_ROWS]
-    weight = first(sample.weight, _LAST_ROWS)
-    ridge = leave_one_out(found.kernel.gram(X, X), y, weight=weight)
+    few = sample.some(_LAST_ROWS)
+    y, weight = few.y, few.weight
+    ridge = leave_one_out(found.kernel.gram(few.X, few.X), y, weight=weight, block=few.block)
     spread = std(y, weight) if y.ndim == 1 else np.sqrt(sum(variance_of(column, weight) for column in y.T))
     return float(np.sqrt(ridge.error) / spread) if np.any(y) else 0.0, ridge.alpha
 

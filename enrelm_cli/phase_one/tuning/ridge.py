@@ -8,8 +8,9 @@ import numpy as np
 
 from enrelm_cli.columns import beside, plain
 from enrelm_cli.fold.unlocked import cholesky, lower_solve
-from enrelm_cli.fold.weights import Weights, mean
+from enrelm_cli.fold.weights import Weights, mean, times
 from enrelm_cli.kernels.arcsine import ArcsineKernel
+from enrelm_cli.phase_one.left_out import STAYS, Block, Smoother, tried
 from enrelm_cli.phase_one.tuning.hyper import BOUND_ALPHA
 from enrelm_cli.types import Array
 
@@ -29,15 +30,19 @@ class Ridge:
     offset: Array | float
 
 
-def leave_one_out(K: Array, y: Array, alphas: Array = ALPHAS, weight: Weights = None) -> Ridge:
+def leave_one_out(
+    K: Array, y: Array, alphas: Array = ALPHAS, weight: Weights = None, block: Block | None = None
+) -> Ridge:
     """min over alpha of mean e_i², e_i = r_i / (1 - h_i), h_i = 1/n + sum_j U_ij² l_j/(l_j + alpha).
 
     H K H = U diag(l) Uᵀ for the Gram matrix K (n, n): H = I - 11ᵀ/n centres it, so that the intercept is free and
-    the formula is exact. With weights see `_weighted_leave_one_out`.
+    the formula is exact. With weights see `_weighted_leave_one_out`. `block` (n,): rows that are left out together
+    (left_out.py); those that never are have errors NaN.
     """
     if weight is not None:
-        return _weighted_leave_one_out(K, y, alphas, weight)
+        return _weighted_leave_one_out(K, y, tried(alphas, block, len(y)), weight, block)
     n = len(y)
+    alphas = tried(alphas, block, n)
     means = K.mean(axis=0)
     C = K - means
     C -= C.mean(axis=1)[:, None]
@@ -46,12 +51,12 @@ def leave_one_out(K: Array, y: Array, alphas: Array = ALPHAS, weight: Weights = 
     shrink = lam[:, None] / (lam[:, None] + alphas)  # (n, a)
     free = 1.0 - 1.0 / n - (U * U) @ shrink
     if y.ndim > 1:
-        return _of_several(y, lam, U, means, alphas, free)
+        return _of_several(y, lam, U, means, alphas, free, block)
     y_mean = float(y.mean())
     c = U.T @ (y - y_mean)
     residual = (y - y_mean)[:, None] - U @ (c[:, None] * shrink)
-    left_out = residual / np.maximum(free, 1e-10)
-    errors: Array = np.mean(left_out**2, axis=0)
+    left_out = _without(U, shrink, residual, free, block)
+    errors: Array = np.nanmean(left_out**2, axis=0)
     best = int(np.argmin(errors))
     alpha = float(alphas[best])
     w = U @ (c / (lam + alpha))
@@ -59,25 +64,38 @@ def leave_one_out(K: Array, y: Array, alphas: Array = ALPHAS, weight: Weights = 
     return Ridge(alpha, float(errors[best]), errors, left_out[:, best], w, y_mean - float(means @ w))
 
 
-def _of_several(y: Array, lam: Array, U: Array, means: Array, alphas: Array, free: Array) -> Ridge:
+def _without(
+    U: Array, gain: Array, residual: Array, free: Array, block: Block | None, root: Array | None = None
+) -> Array:
+    """(n, a) left-out errors from residuals, H = 11'/n + U diag(gain) U' and 1 - diag H. All times `root`, if any."""
+    if block is None or (block == STAYS).all():
+        left_out: Array = residual / np.maximum(free, 1e-10)
+        return left_out if root is None else left_out / root[:, None]
+    root = np.ones(len(U)) if root is None else root
+    return Smoother(U, root, float(root @ root), gain).left_out(residual, block)
+
+
+def _of_several(y: Array, lam: Array, U: Array, means: Array, alphas: Array, free: Array, block: Block | None) -> Ridge:
     """Several targets (n, q) with one ridge: an error is the length of a row of errors."""
-    free = np.maximum(free, 1e-10)
     mean = y.mean(axis=0)
     c = U.T @ (y - mean)
     squares = np.zeros(free.shape)
+    shrink = lam[:, None] / (lam[:, None] + alphas)
     for k in range(y.shape[1]):
-        shrunk = c[:, k, None] * (lam[:, None] / (lam[:, None] + alphas))
-        squares += (((y[:, k] - mean[k])[:, None] - U @ shrunk) / free) ** 2
-    errors: Array = squares.mean(axis=0)
+        residual = (y[:, k] - mean[k])[:, None] - U @ (c[:, k, None] * shrink)
+        squares += _without(U, shrink, residual, free, block) ** 2
+    errors: Array = np.nanmean(squares, axis=0)
     best = int(np.argmin(errors))
     alpha = float(alphas[best])
     w = U @ (c / (lam + alpha)[:, None])
-    left_out = (y - mean - U @ (c * (lam / (lam + alpha))[:, None])) / free[:, best, None]
+    residual = y - mean - U @ (c * shrink[:, best, None])
+    each = [_without(U, shrink[:, [best]], one[:, None], free[:, [best]], block)[:, 0] for one in residual.T]
+    left_out = np.stack(each, axis=1)
     w -= w.mean(axis=0)
     return Ridge(alpha, float(errors[best]), errors, left_out, w, mean - means @ w)
 
 
-def _weighted_leave_one_out(K: Array, y: Array, alphas: Array, weight: Array) -> Ridge:
+def _weighted_leave_one_out(K: Array, y: Array, alphas: Array, weight: Array, block: Block | None) -> Ridge:
     """The same where row i counts w_i times and is left out with all of its weight, N = sum of w, S = diag(w)^(1/2).
 
     Rows S (H K Hᵀ) S and S (y - ȳ), with H and ȳ by weighted means, turn it into the problem above; h_i has w_i/N in
@@ -96,21 +114,26 @@ def _weighted_leave_one_out(K: Array, y: Array, alphas: Array, weight: Array) ->
     Y = Y - weight @ Y / N
     c = U.T @ (root * Y)  # (n, q)
     shrink = lam[:, None] / (lam[:, None] + alphas)
-    free = np.maximum((1.0 - weight / N)[:, None] - (U * U) @ shrink, 1e-10)
+    free = (1.0 - weight / N)[:, None] - (U * U) @ shrink
     squares = np.zeros(free.shape)
-    for own, of_one in zip(Y.T, c.T, strict=True):
-        squares += ((own[:, None] - U @ (of_one[:, None] * shrink) / root) / free) ** 2
-    errors: Array = weight @ squares / N
+    for own, of_one in zip((root * Y).T, c.T, strict=True):
+        squares += _without(U, shrink, own[:, None] - U @ (of_one[:, None] * shrink), free, block, root[:, 0]) ** 2
+    judged = ~np.isnan(squares[:, 0])
+    errors: Array = weight[judged] @ squares[judged] / weight[judged].sum()
     best = int(np.argmin(errors))
     alpha = float(alphas[best])
-    left_out = (Y - U @ (c * shrink[:, best, None]) / root) / free[:, best, None]
+    residual = root * Y - U @ (c * shrink[:, best, None])
+    at = shrink[:, [best]], free[:, [best]]
+    each = [_without(U, at[0], one[:, None], at[1], block, root[:, 0])[:, 0] for one in residual.T]
     w = root * (U @ (c / (lam + alpha)[:, None]))
     w -= np.outer(weight, w.sum(axis=0) / N)
-    left_out, w = left_out.reshape(y.shape), w.reshape(y.shape)
+    left_out, w = np.stack(each, axis=1).reshape(y.shape), w.reshape(y.shape)
     return Ridge(alpha, float(errors[best]), errors, left_out, w, plain(weight @ y / N - means @ w))
 
 
-def landmark_left_out(kernel: ArcsineKernel, X: Array, y: Array, m: int, weight: Weights = None) -> Array:
+def landmark_left_out(
+    kernel: ArcsineKernel, X: Array, y: Array, m: int, weight: Weights = None, block: Block | None = None
+) -> Array:
     """The error of each row when it is left out (n,), at the best alpha, with the first m rows as landmarks.
 
     Of several targets (n, q), the length of a row of errors.
@@ -132,14 +155,12 @@ def landmark_left_out(kernel: ArcsineKernel, X: Array, y: Array, m: int, weight:
         F, u, alphas, share = F * root, u * beside(root, u), ALPHAS * weight.mean(), (weight / weight.sum())[:, None]
     lam, V = np.linalg.eigh(F @ F.T)
     U = F.T @ V  # (n, m), its columns sqrt(lambda) times as long as eigenvectors
-    inverse = 1.0 / (np.maximum(lam, 0.0)[:, None] + alphas)  # (m, a)
+    inverse = 1.0 / (np.maximum(lam, 0.0)[:, None] + tried(alphas, block, m))  # (m, a)
     residuals = [one[:, None] - U @ ((U.T @ one)[:, None] * inverse) for one in u.reshape(len(y), -1).T]
-    U *= U
-    free = np.maximum(1.0 - share - U @ inverse, 1e-10)
-    left_out = residuals[0] / free if y.ndim == 1 else np.sqrt(sum(one**2 for one in residuals)) / free
-    best = int(np.argmin(np.einsum("ij,ij->j", left_out, left_out)))
-    if weight is not None:
-        left_out /= root[:, None]
+    free = 1.0 - share - (U * U) @ inverse
+    each = [_without(U, inverse, one, free, block, None if weight is None else root) for one in residuals]
+    left_out = each[0] if y.ndim == 1 else np.sqrt(sum(one**2 for one in each))
+    best = int(np.argmin(np.nansum(times(weight, left_out**2), axis=0)))
     errors: Array = left_out[:, best]
     return errors
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.fold.weights import Weights, first, mean
+from enrelm_cli.phase_one.left_out import STAYS, Block, LeftOutRows
 from enrelm_cli.phase_one.tuning.budget import Budget
 from enrelm_cli.phase_one.tuning.evidence import Fit, Posterior, fit_relevance
 from enrelm_cli.phase_one.tuning.hyper import PRIOR_B, Hyper, TuneSettings
@@ -41,6 +42,8 @@ _STAGES = ((1000, 12), (2000, 8))  # (rows, steps)
 # Where a few of many columns act only together, one variance for all explains nothing, and there the slope is flat.
 _SCALES = (1.0, 8.0)
 _QUIET_STARTS, _QUIET_ALPHA = (0.0, 2.0), 0.03
+# The evidence takes rows for independent, which rows of one group are not: from so many groups on, one row of each.
+_ENOUGH_GROUPS = 100
 _JUDGED_FROM = 600  # rows from which half of them can judge the other half's kernels
 _CLEARLY = 0.5  # standard errors
 _JUDGES = 1000  # rows that are left to judge a stage, at least
@@ -75,10 +78,26 @@ class Sample:
     groups: NDArray[np.int64]  # (d,) the column of each input, from 0 on
     settings: TuneSettings
     weight: Weights = None  # (n,) of mean 1
+    block: Block | None = None  # (n,) rows that are left out together; those that judge come last if others never do
+
+    def some(self, rows: int) -> LeftOutRows:
+        """The first rows; or rows from all over, where only the last ones judge."""
+        every = LeftOutRows(self.X, self.y, self.weight, self.block)
+        if self.block is None or not (self.block == STAYS).any() or self.rows <= rows:
+            return every.first(rows)
+        return every.take(np.linspace(0, self.rows - 1, rows).astype(np.int64))
 
     @property
     def rows(self) -> int:
         return len(self.y)
+
+    @property
+    def apart(self) -> int:
+        """How many rows, from the first on, are of a group each; all of them where groups are too few to tune on."""
+        if self.block is None or (self.block == STAYS).any():
+            return self.rows
+        groups = int(self.block.max()) + 1
+        return groups if groups >= _ENOUGH_GROUPS else self.rows
 
     @property
     def constant(self) -> bool:
@@ -111,8 +130,8 @@ class _Centred:
 def explore(sample: Sample, budget: Budget) -> tuple[Hyper, Found]:
     """The shared kernel, and what some hundred rows say of each input."""
     settings, d = sample.settings, sample.X.shape[1]
-    X, y, weight = sample.X[:_SHARED_ROWS], sample.y[:_SHARED_ROWS], first(sample.weight, _SHARED_ROWS)
-    shared = fit_shared(X, y, settings, budget, weight)
+    few = min(_SHARED_ROWS, sample.apart)
+    shared = fit_shared(sample.X[:few], sample.y[:few], settings, budget, first(sample.weight, few))
     reason = _not_each(settings, sample.rows, d, budget)
     if reason is not None:
         return shared, Found(Fit(np.inf, shared, sample.rows), 0.0, reason)
@@ -133,7 +152,7 @@ def _not_each(settings: TuneSettings, rows: int, d: int, budget: Budget) -> Rele
 
 def _first(centred: _Centred, spreads: Sequence[float], budget: Budget) -> list[Fit]:
     """For each spread, the best of several starts on few rows."""
-    few = min(centred.sample.rows, _FIRST_ROWS)
+    few = min(centred.sample.apart, _FIRST_ROWS)
     starts = [Fit(np.inf, start, few) for start in centred.starts]
     tasks = [partial(centred.fit, few, spread, start, _FIRST_STEPS) for spread in spreads for start in starts]
     fits = budget.share(tasks)
@@ -142,18 +161,21 @@ def _first(centred: _Centred, spreads: Sequence[float], budget: Budget) -> list[
 
 def _narrow(centred: _Centred, budget: Budget) -> tuple[float, Fit]:
     """What the prior says where rows are too few to judge."""
-    return NARROW, centred.fit(centred.sample.rows, NARROW, _first(centred, (NARROW,), budget)[0], _SOME_STEPS, budget)
+    return NARROW, centred.fit(centred.sample.apart, NARROW, _first(centred, (NARROW,), budget)[0], _SOME_STEPS, budget)
 
 
 def _judged(centred: _Centred, budget: Budget) -> tuple[float, Fit]:
     """The spread that the later rows ask for, and the fit of the earlier ones with it."""
-    rows = min(centred.sample.rows // 2, _SOME_ROWS)
+    sample = centred.sample
+    # Groups are left out whole: their rows judge, whichever of them was tuned on.
+    rows = min(sample.rows // 2, _SOME_ROWS, sample.apart)
     spreads = (NARROW, WIDE)
     starts = zip(spreads, _first(centred, spreads, budget), strict=True)
     narrow, wide = budget.share([partial(centred.fit, rows, spread, fit, _SOME_STEPS) for spread, fit in starts])
-    before, after = (_left_out(centred.sample, fit.found, rows)[rows:] for fit in (narrow, wide))
-    later = None if centred.sample.weight is None else centred.sample.weight[rows:]
-    return (WIDE, wide) if excess(before, after, later) > _CLEARLY else (NARROW, narrow)
+    before, after = (_left_out(sample, fit.found, rows)[rows:] for fit in (narrow, wide))
+    known = ~np.isnan(before)
+    later = None if sample.weight is None else sample.weight[rows:][known]
+    return (WIDE, wide) if excess(before[known], after[known], later) > _CLEARLY else (NARROW, narrow)
 
 
 def finish(sample: Sample, shared: Hyper, found: Found, budget: Budget) -> Found:
@@ -161,8 +183,9 @@ def finish(sample: Sample, shared: Hyper, found: Found, budget: Budget) -> Found
     if found.reason is not Relevance.KEPT:
         return found
     centred, fit = _Centred(sample, shared), found.fit
-    last = _STAGES[-1][0]
-    judged = sample.rows >= last + _JUDGES
+    grouped = sample.apart < sample.rows
+    last = 0 if grouped else _STAGES[-1][0]
+    judged = grouped or sample.rows >= last + _JUDGES
     for rows, steps in _stages(sample.rows, fit.rows):
         fit = centred.fit(rows, found.spread, fit, steps, budget)
     if judged and _error(sample, fit.found, last) >= _error(sample, found.fit.found, last):
@@ -177,11 +200,13 @@ def _stages(rows: int, done: int) -> list[tuple[int, int]]:
 
 
 def _left_out(sample: Sample, found: Hyper, rows: int) -> Array:
-    """Of every tuning row, with as many landmarks as a fit to some of the rows has seen."""
-    return landmark_left_out(found.kernel, sample.X, sample.y, min(rows, _SOME_ROWS), sample.weight)
+    """Of every tuning row, with as many landmarks as a fit to some of the rows has seen; NaN where a row stays."""
+    return landmark_left_out(found.kernel, sample.X, sample.y, min(rows, _SOME_ROWS), sample.weight, sample.block)
 
 
 def _error(sample: Sample, found: Hyper, since: int) -> float:
     """Root mean square of the left-out errors of rows that no stage sees."""
-    weight = None if sample.weight is None else sample.weight[since:]
-    return float(np.sqrt(mean(_left_out(sample, found, since)[since:] ** 2, weight)))
+    errors = _left_out(sample, found, since or _SOME_ROWS)[since:]
+    known = ~np.isnan(errors)
+    weight = None if sample.weight is None else sample.weight[since:][known]
+    return float(np.sqrt(mean(errors[known] ** 2, weight)))
