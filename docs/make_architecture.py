@@ -39,6 +39,7 @@ BASE = (
     "fields",
     "files",
     "method_settings",
+    "names",
     "output_formats",
     "remote",
     "settings",

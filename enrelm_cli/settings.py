@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from enrelm_cli.errors import DataError, UsageError
@@ -30,6 +29,7 @@ from enrelm_cli.fields import (
     whole,
 )
 from enrelm_cli.method_settings import ALL_ROWS, ElmSettings, InputSettings, KernelSettings, MethodSettings
+from enrelm_cli.names import close_names, in_full, is_pattern, listed, matching
 
 __all__ = [
     "ALL_ROWS",
@@ -121,17 +121,38 @@ def _check_encoding(name: str) -> None:
     check(readable, f"--encoding {name}: not an encoding of tables", hint)
 
 
+# Roles of which a column can have one.
+_CONTRADICTIONS = (
+    ("numeric", "categorical"),
+    ("inputs", "drop"),
+    ("target", "drop"),
+    ("target", "inputs"),
+    ("target", "categorical"),
+    ("target", "weight"),
+    ("inputs", "weight"),
+    ("drop", "weight"),
+    ("categorical", "weight"),
+    ("target", "group"),
+    ("target", "time"),
+    ("time", "categorical"),
+)
+# Roles of any number of columns, in the order in which their patterns are filled in.
+_LISTS = ("drop", "group", "categorical", "numeric", "inputs")
+
+
 @dataclass(frozen=True)
 class Roles(Settings):
-    """What the user said about the columns."""
+    """What the user said about the columns. Names may stand for several: "a,b", "tmp_*" (see `resolved`)."""
 
     target: str | None = text(
         None, "The column to predict (required).", DATA, "COL", flags=("--target", "-t"), completion="columns"
     )
-    inputs: tuple[str, ...] = columns("Use only this column as input (repeatable).")  # empty: all without another role
-    numeric: tuple[str, ...] = columns("Require this column to be numeric (repeatable).")
-    categorical: tuple[str, ...] = columns("Treat this column as categorical even if it is numeric (repeatable).")
-    drop: tuple[str, ...] = columns("Ignore this column (repeatable).")
+    inputs: tuple[str, ...] = columns(
+        "Use only these columns as inputs, e.g. a,b or x_* (repeatable)."
+    )  # empty: all without another role
+    numeric: tuple[str, ...] = columns("Require these columns to be numeric (repeatable).")
+    categorical: tuple[str, ...] = columns("Treat these columns as categorical even if they are numeric (repeatable).")
+    drop: tuple[str, ...] = columns("Ignore these columns, e.g. a,b or tmp_* (repeatable).")
     group: tuple[str, ...] = columns("Rows with equal cells here are all held out, or none (repeatable); no input.")
     time: str | None = text(
         None, "The latest rows by this column validate or test; still an input.", DATA, "COL", completion="columns"
@@ -155,6 +176,22 @@ class Roles(Settings):
         """Columns that say how rows are split."""
         return self.group if self.time is None else (*self.group, self.time)
 
+    def resolved(self, names: Sequence[str]) -> Roles:
+        """The same for a table with these names: lists and patterns are filled in.
+
+        A pattern takes no column that another option names for something that contradicts it: `--inputs '*' --drop a`.
+        """
+        named = {role: self._named(role) for role in self._flags()}
+        for role in _LISTS:
+            named[role] = tuple(one for text in named[role] for one in in_full(text, names))
+        for role in _LISTS:
+            others = {other for pair in _CONTRADICTIONS if role in pair for other in pair} - {role}
+            others |= {"group"} if role == "inputs" else set()
+            apart = [name for other in others for name in named[other] if not is_pattern(name, names)]
+            named[role] = tuple(dict.fromkeys(matching(named[role], names, apart)))
+        filled: dict[str, Any] = {role: named[role] for role in _LISTS}
+        return replace(self, **filled)
+
     def check(self, names: Sequence[str], label: str) -> None:
         """Every column that was named exists, and no two roles contradict each other."""
         for _, _, problem in self.unknown(names, label):
@@ -166,27 +203,17 @@ class Roles(Settings):
         for role, option in self._flags().items():
             for name in self._named(role):
                 if name not in names:
-                    problem = f"{label}: there is no column {name!r} ({option})"
+                    missing = (
+                        f"no column matches {name!r}" if is_pattern(name, names) else f"there is no column {name!r}"
+                    )
+                    problem = f"{label}: {missing} ({option})"
                     yield role, name, DataError(problem, close_names(name, names))
 
     def check_contradictions(self) -> None:
         """No column has two roles of which it can have one."""
         flags = self._flags()
         named = {role: self._named(role) for role in flags}
-        for first, second in (
-            ("numeric", "categorical"),
-            ("inputs", "drop"),
-            ("target", "drop"),
-            ("target", "inputs"),
-            ("target", "categorical"),
-            ("target", "weight"),
-            ("inputs", "weight"),
-            ("drop", "weight"),
-            ("categorical", "weight"),
-            ("target", "group"),
-            ("target", "time"),
-            ("time", "categorical"),
-        ):
+        for first, second in _CONTRADICTIONS:
             clash = {*named[first]} & {*named[second]}
             if clash:
                 raise UsageError(f"column {min(clash)!r} is named in both {flags[first]} and {flags[second]}")
@@ -205,20 +232,6 @@ class Roles(Settings):
         if value is None or isinstance(value, str):
             return () if value is None else (value,)
         return tuple(value)
-
-
-def close_names(name: str, names: Sequence[str]) -> str:
-    """A hint for a name that is not among the names."""
-    lower = {other.lower(): other for other in names}
-    close = [lower[match] for match in get_close_matches(name.lower(), lower, n=3)]
-    if close:
-        return "did you mean " + " or ".join(repr(other) for other in close) + "?"
-    return f"its columns are {listed(names)}"
-
-
-def listed(names: Sequence[str], most: int = 20) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,11 @@ class PredictOptions(Settings):
         flags=("--format", "-f"),
     )
     ids: tuple[str, ...] = texts(
-        "Copy this column to the output (repeatable).", OUTPUT, "COL", flags=("--id",), completion="columns"
+        "Copy these columns to the output, e.g. a,b or x_* (repeatable).",
+        OUTPUT,
+        "COL",
+        flags=("--id",),
+        completion="columns",
     )
     append: bool = flag(
         False, "Keep every column (CSV to CSV byte for byte, Parquet with its types) and append the prediction.", OUTPUT

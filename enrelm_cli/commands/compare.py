@@ -108,7 +108,7 @@ def compare(
         elm=next((one.band for one in rounds[0] if one.band is not None), None),
         sizes=_sizes(first.data),
         timings=timer.report(),
-        settings=settings_facts(data, split, asked, where),
+        settings=settings_facts(data, dataset.roles, split, asked, where),
         notes=constant_note(first.data),
         time=data.roles.time,
     )

@@ -42,6 +42,6 @@ def curve(
         training_rows=opened.data.T,
         validation_rows=opened.validation_rows,
         timings=timer.report(),
-        settings=settings_facts(data, split, method, where),
+        settings=settings_facts(data, opened.dataset.roles, split, method, where),
         notes=constant_note(opened.data),
     )

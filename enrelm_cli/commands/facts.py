@@ -16,7 +16,7 @@ from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.report.reports import DataFacts, FitReport
-from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, Roles, SplitSettings
 from enrelm_cli.types import Array
 
 
@@ -35,13 +35,13 @@ def data_facts(opened: Opened, data: Training | None = None) -> DataFacts:
 
 
 def settings_facts(
-    data: DataSettings, split: SplitSettings, method: MethodSettings, where: EngineSettings
+    data: DataSettings, roles: Roles, split: SplitSettings, method: MethodSettings, where: EngineSettings
 ) -> dict[str, Any]:
-    """What was asked for, for the report and the model file."""
+    """What was asked for, for the report and the model file. `roles`: the data's, of the table's own columns."""
     chosen = dict(vars(method))
     kernel, inputs = chosen.pop("kernel"), chosen.pop("inputs")
     return {
-        "split": {**vars(split), **_said_of_rows(data)},
+        "split": {**vars(split), **_said_of_rows(data, roles)},
         "method": chosen,
         "kernel": dict(vars(kernel)),
         "inputs": dict(vars(inputs)),
@@ -49,9 +49,9 @@ def settings_facts(
     }
 
 
-def _said_of_rows(data: DataSettings) -> dict[str, Any]:
+def _said_of_rows(data: DataSettings, roles: Roles) -> dict[str, Any]:
     """How the user split the rows, where he did: files by their number, because a model does not say where they lay."""
-    said = {"group": sorted({*data.roles.group}), "time": data.roles.time}
+    said = {"group": sorted({*roles.group}), "time": roles.time}
     own = {"validation_files": len(data.validation), "test_files": len(data.test)}
     return {name: value for name, value in {**said, **own}.items() if value}
 

@@ -73,7 +73,7 @@ def fit(
         relevance=_relevance(network, final.data),
         timings={},
         model=None,
-        settings=facts.settings_facts(data, split, method, where),
+        settings=facts.settings_facts(data, opened.dataset.roles, split, method, where),
         curve=winner.curve,
         columns=outcomes(opened.dataset.encoding, final.data.view.input_map),
         notes=facts.fit_notes(final, method, winner.chosen.neurons),

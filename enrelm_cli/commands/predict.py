@@ -147,7 +147,7 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     )
     explained = wanted.explained(model)
     usual = added_columns(wanted, explained)
-    added = _with_free_names(usual, opened.sources[0].names if wanted.append else wanted.ids)
+    added = _with_free_names(usual, opened.beside)
     writer = writer_of(wanted.format, opened.layout, opened.kept, added, wanted.digits)
     totals: list[tuple[Sums, Unseen]] = []
 

@@ -7,7 +7,7 @@ way. Each cell is hashed once in memory, and once per pass from disk.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
@@ -37,7 +37,7 @@ from enrelm_cli.inputs.survey.cells import InputColumn
 from enrelm_cli.inputs.survey.contents import ContentSums, SampledSurvey, content_sums, sampled_survey
 from enrelm_cli.inputs.survey.facts import Survey, input_columns, survey
 from enrelm_cli.inputs.training import Rows, SampledRows, cut, even_sample, piece_rows, sampled
-from enrelm_cli.settings import DataSettings, EngineSettings, SplitSettings
+from enrelm_cli.settings import DataSettings, EngineSettings, Roles, SplitSettings
 from enrelm_cli.sizes import human_bytes
 from enrelm_cli.table.load import load
 from enrelm_cli.table.pieces import check_files
@@ -57,6 +57,7 @@ class Dataset:
     rows: Rows
     content_hash: str  # of names and content, whatever the order of rows, columns and files
     notes: tuple[str, ...]
+    roles: Roles = field(default_factory=Roles)  # of the table's own columns
 
 
 def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) -> Dataset:
@@ -66,6 +67,7 @@ def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) 
     if engine.elsewhere:
         check_files((*settings.sources, *settings.held))
     table = open_table(settings.tables, settings.read, settings.roles, settings.held)
+    settings = replace(settings, roles=table.roles)
     in_memory, notes = placed(table, where)
     table = load(table, settings.roles, engine, in_memory)
     spare = _spare(table, where)
@@ -75,7 +77,7 @@ def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) 
         raise no_time(table, str(settings.roles.time)) from None
     for source in table.sources:
         source.check_unchanged()
-    return replace(opened, notes=(*notes, *table.notes, *opened.encoding.notes))
+    return replace(opened, notes=(*notes, *table.notes, *opened.encoding.notes), roles=settings.roles)
 
 
 def _spare(table: Table, where: EngineSettings) -> int:

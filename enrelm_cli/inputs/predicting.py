@@ -12,6 +12,7 @@ import pyarrow as pa
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.inputs.encoding import Column, Encoding
 from enrelm_cli.inputs.survey.cells import coded, level_of
+from enrelm_cli.names import meant
 from enrelm_cli.table import cells
 from enrelm_cli.table.csv_pieces import Block
 from enrelm_cli.table.memory import ArrowSource
@@ -113,6 +114,11 @@ class PredictInput:
     kept: Any  # pa.Schema of the columns that come along in types of their own
     bytes: int | None
 
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that predictions stand beside."""
+        return self.sources[0].names if self.along.raw else (*self.along.ids, *self.along.typed)
+
     def __iter__(self) -> Iterator[Piece]:
         return stream(self.sources, self.options, self.kinds, self.along, self.check, self.target, self.levels)
 
@@ -136,6 +142,7 @@ def open_for_predict(
     options = read_as(said, encoding.read)
     opened = open_sources(sources, options, once=True)
     needed = {column.name: column.read_as for column in encoding.columns}
+    keep = meant(keep, opened[0].names)
     for source in opened:
         check_needed(source, list(needed), keep)
     if raw and any(source.names != opened[0].names for source in opened):
@@ -143,7 +150,7 @@ def open_for_predict(
             "--append needs the same columns in the same order in every file", "predict them one at a time, or use --id"
         )
     target = encoding.target if with_target else None
-    along = Along((), False, opened[0].names if raw else tuple(keep)) if typed else Along(tuple(keep), raw)
+    along = Along((), False, opened[0].names if raw else keep) if typed else Along(keep, raw)
     known = {} if target is None else {target: Kind.NUMBER}
     return PredictInput(
         sources=opened,

@@ -64,6 +64,7 @@ class Table:
     unreadable: Mapping[str, str] = field(default_factory=dict)  # columns of lists and their like, and their types
     held_from: int | None = None  # sources from this one on are the user's own validation or test files
     held_row: int | None = None  # their first row; counted by `load`
+    roles: Roles = field(default_factory=Roles)  # of its own columns: lists and patterns are filled in
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -85,10 +86,11 @@ def open_table(
     first = opened[0]
     for other in opened[1:]:
         check_same_columns(first, other)
+    roles = roles.resolved(first.names)
     roles.check(first.names, first.label)
     for problem in unknown_dates(options, first):
         raise problem
-    table = table_of(opened, options, roles)
+    table = replace(table_of(opened, options, roles), roles=roles)
     return _with_held(table, open_sources(held, options, once=False), roles) if held else table
 
 

@@ -30,13 +30,15 @@ def try_table(
     specs: Sequence[str], said: ReadOptions, roles: Roles, engine: Engine, in_memory: Callable[[Table], bool]
 ) -> Trial:
     """Files, globs or '-' as one table, loaded; without the files, columns and roles that cannot be had."""
-    roles.check_contradictions()
     options = read_as(said)
     sources, problems = try_sources(specs, options)
     sources, others = _alike(sources)
     if not sources:
+        roles.check_contradictions()
         return Trial(None, roles, (*problems, *others))
     first = sources[0]
+    roles = roles.resolved(first.names)
+    roles.check_contradictions()
     unknown = [*roles.unknown(first.names, first.label)]
     nested = [*_nested(sources, roles)]
     undated = [*unknown_dates(options, first)]
