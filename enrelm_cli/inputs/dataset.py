@@ -221,6 +221,7 @@ def _rows(
         spare=0,
         filled=encoding.missing == "fill",
         lowest_target=found.target.lowest,
+        time=found.roles.time,
     )
 
 

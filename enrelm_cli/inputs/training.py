@@ -44,6 +44,7 @@ class Rows:
     engine: Engine
     in_memory: bool = True
     filled: bool = True  # missing cells are filled, and marked by an input of their own
+    time: str | None = None  # the column along which later rows are held out
     lowest_target: float = -np.inf  # of every row, whichever its side
     classes: tuple[str, ...] | None = None  # sorted; a row's target is the place of its class. None: a number
     spare: int = 1 << 30  # bytes that a fit may keep beside the rows to save work

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from enrelm_cli.errors import DataError
+from enrelm_cli.fold.weights import mean
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.curve import Choice, Curve, choices
@@ -92,7 +93,11 @@ def with_errors(variant: Variant, basis: Basis, network: Network) -> Basis:
         return basis
     errors, weight = variant.left_out(basis, network), basis.data.sample_weights()
     known = ~np.isnan(errors)
-    return basis.on(scale.smeared(errors[known], weight if weight is None or known.all() else weight[known]))
+    if not known.all():
+        # What the latest rows have in common is where the series went, not how the target scatters.
+        errors, weight = errors[known], None if weight is None else weight[known]
+        errors = errors - mean(errors, weight)
+    return basis.on(scale.smeared(errors, weight))
 
 
 def choose(curve: Curve, method: MethodSettings, regularised: bool, data: Training) -> tuple[Choice, str]:

@@ -15,16 +15,18 @@ from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.fold.weights import mean, times
 from enrelm_cli.inputs.classes.scale import Scale
-from enrelm_cli.inputs.maps.column_map import folds_of
+from enrelm_cli.inputs.maps.column_map import ColumnMap, folds_of
+from enrelm_cli.inputs.maps.dates import DAY_OF_YEAR, DAYS, MONTH, VALUE
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
 from enrelm_cli.inputs.maps.levels import LevelSums
+from enrelm_cli.inputs.maps.numbers import Scores, Squashed, ValueIndicators
 from enrelm_cli.inputs.maps.robust import robust_maps, scaled
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.target_scale import TRANSFORMS, TargetScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.inputs.transforms import transformed
 from enrelm_cli.kernels.arcsine import ArcsineKernel, Kernel
-from enrelm_cli.phase_one.left_out import LeftOutRows
+from enrelm_cli.phase_one.left_out import LeftOutRows, distinct_rows
 from enrelm_cli.phase_one.tuning.ridge import leave_one_out
 from enrelm_cli.settings import InputSettings
 from enrelm_cli.types import Array
@@ -33,6 +35,8 @@ _SHARED_ROWS = 400
 _TUNED_ROWS = 1000
 _VARIANCES = (2.0**-6, 2.0**-4, 2.0**-2, 1.0, 4.0)  # times 1/d
 _BIAS = 0.5
+# Parts of a time that may be left out: none, how late it is, and also the season.
+_WITHOUT = ((), (VALUE, DAYS), (VALUE, DAYS, MONTH, DAY_OF_YEAR))
 
 
 def candidates(data: Training, settings: InputSettings) -> tuple[Training, ...]:
@@ -41,8 +45,22 @@ def candidates(data: Training, settings: InputSettings) -> tuple[Training, ...]:
     if settings.map == "plain":
         return tuple(data.through(data.view.input_map, scale) for scale in scales)
     sums = _level_sums(data, scales)
-    maps = [_robust(data, settings, of_scale) for of_scale in sums]
+    without = _unforeseen(data, settings, scales[0], sums[0])
+    maps = [_robust(data, settings, of_scale, without) for of_scale in sums]
     return tuple(data.through(one, scale) for one, scale in zip(maps, scales, strict=True))
+
+
+def _unforeseen(data: Training, settings: InputSettings, scale: Scale, sums: dict[int, Array]) -> tuple[str, ...]:
+    """The parts of the time (--time) without which the latest rows are predicted better by the others.
+
+    Later rows lie beyond all days that were seen, and a season that was seen once is no season.
+    """
+    if data.rows.time is None or not isinstance(scale, TargetScale):
+        return ()
+    tried = {without: _robust(data, settings, sums, without) for without in _WITHOUT}
+    rows = {without: data.through(one, scale) for without, one in tried.items()}
+    errors = {without: Candidate(one, distinct_rows(one.sample())).shared_error() for without, one in rows.items()}
+    return min(errors, key=lambda without: errors[without])
 
 
 def _scales(data: Training, settings: InputSettings) -> tuple[Scale, ...]:
@@ -83,10 +101,18 @@ def _level_sums(data: Training, scales: Sequence[Scale]) -> list[dict[int, Array
     return [{k: sums[f"{i} {k}"] for k in levels} for i in range(len(scales))]
 
 
-def _robust(data: Training, settings: InputSettings, sums: dict[int, Array]) -> InputMap:
+def _robust(data: Training, settings: InputSettings, sums: dict[int, Array], without: tuple[str, ...] = ()) -> InputMap:
+    """`without`: parts of the column of time that are left out."""
+    columns = data.rows.columns
     rows = data.rows.sample.where(data.view.split.sides(data.rows.sample) == Side.TRAIN)
-    expansion = Expansion(robust_maps(data.rows.columns, rows.X, sums, settings.calendar, rows.weight))
+    maps = robust_maps(columns, rows.X, sums, settings.calendar, rows.weight)
+    kept = [one for one in maps if columns[one.column].name != data.rows.time or not _made_of(one, without)]
+    expansion = Expansion(tuple(kept or maps))
     return scaled(expansion, rows.X, folds_of(rows.together), rows.weight) or data.view.input_map
+
+
+def _made_of(one: ColumnMap, parts: tuple[str, ...]) -> bool:
+    return isinstance(one, Squashed | Scores | ValueIndicators) and one.part in parts
 
 
 # ---------------------------------------------------------------------------------------------------- left-out errors
@@ -111,7 +137,9 @@ class Candidate:
         left_out = leave_one_out(kernel.gram(few.X, few.X), few.y, weight=few.weight, block=few.block).left_out
         judged = few.take(np.flatnonzero(~np.isnan(left_out)))
         z, w, errors = judged.y, judged.weight, left_out[~np.isnan(left_out)]
-        scale = self.data.view.target_scale.smeared(errors, w)
+        # Those of the latest rows alone need not be 0 in the mean.
+        shift = 0.0 if len(errors) == len(left_out) else mean(errors, w)
+        scale = self.data.view.target_scale.smeared(errors - shift, w)
         u = scale.units(z)
         gap, spread = u - scale.predicted(z - errors), u - mean(u, w)
         return float(np.sqrt((gap @ times(w, gap)) / max(float(spread @ times(w, spread)), np.finfo(float).tiny)))
