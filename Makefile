@@ -74,6 +74,12 @@ figures: $(VENV)/.installed-dev
 	PYTHONPATH=. $(BIN)/python docs/make_figures.py $(FIGURES)
 
 # The site: a warning is an error. Open build/site/index.html; search works without a server, too.
+$(VENV)-docs/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/$(PIP) --upgrade pip
+	$(VENV)-docs/bin/$(PIP) -e '.[docs]'
+	touch $@
+
 docs: $(VENV)-docs/.installed
 	rm -rf build/site
 	$(VENV)-docs/bin/python -m sphinx -W --keep-going -q -j 2 -c docs -d build/doctrees . build/site

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.answers import answers
 from benchmarks.measuring import BUSY
 from benchmarks.outcome import ACCURATE, FAST, NOT, Outcome, Table
 
@@ -20,7 +21,7 @@ def render(results: dict[str, Any], order: list[str], folder: Path) -> None:
         for threads, outcome in section["threads"].items()
     }
     plots = _plots(outcomes, folder)
-    lines = ["# Benchmarks", "", *_answers(outcomes), *_preface(sections), "", *_goals(outcomes), ""]
+    lines = ["# Benchmarks", "", *_answers(outcomes), *_preface(sections), ""]
     lines += [*_machine(sections), ""]
     for name in sections:
         lines += [f"## {name}", ""]
@@ -31,6 +32,7 @@ def render(results: dict[str, Any], order: list[str], folder: Path) -> None:
             for table in outcome.tables:
                 lines += [f"### {table.title}{cores if len(parts) > 1 else ''}", "", *_markdown(table), ""]
         lines += [f"![{title}]({file})\n" for title, file in plots.get(name, [])]
+    lines += [*_goals(outcomes), ""]
     if REMARKS.exists():
         lines += [REMARKS.read_text().strip(), ""]
     (folder / "REPORT.md").write_text("\n".join(lines))
@@ -40,9 +42,16 @@ def _answers(outcomes: dict[tuple[str, int], Outcome]) -> list[str]:
     """What a user asks first, answered by the sections that were run."""
     lines = []
     for question in (ACCURATE, FAST, NOT):
-        said = [answer for outcome in outcomes.values() for answer in outcome.answers.get(question, [])]
-        lines += [f"**{question}**", *(f"- {answer}" for answer in dict.fromkeys(said)), ""] if said else []
+        said = [
+            text for name, one in _widest(outcomes).items() for asked, text in answers(name, one) if asked == question
+        ]
+        lines += [f"**{question}**", "", *(f"- {answer}" for answer in dict.fromkeys(said)), ""] if said else []
     return lines
+
+
+def _widest(outcomes: dict[tuple[str, int], Outcome]) -> dict[str, Outcome]:
+    """Of each section the run on the most cores."""
+    return {name: outcome for (name, _), outcome in sorted(outcomes.items(), key=lambda item: item[0][1])}
 
 
 def _preface(sections: dict[str, Any]) -> list[str]:

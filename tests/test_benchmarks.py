@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from benchmarks import contest, tables
+from benchmarks.answers import answers
 from benchmarks.contest import Result, Split, judge, split_table
 from benchmarks.measuring import Plan
+from benchmarks.outcome import ACCURATE, FAST, NOT, Outcome, Table
+from benchmarks.render import render
 
 
 def a_table(folder: Path, rows: int = 21) -> Path:
@@ -68,3 +71,34 @@ def test_goals_are_met_by_means_and_missed_by_the_worst_table() -> None:
     assert not goals["error over ridge's, worst table (ames)"].met
     assert goals["concrete: mean error"].met
     assert not goals["ames: error over CatBoost's"].met
+
+
+def test_the_report_opens_with_what_a_user_asks_and_goals_come_after_the_tables(tmp_path: Path) -> None:
+    splits = Table("Ten splits", dict.fromkeys(("data", "rows", "kernel", "linear", "best"), "text"))
+    splits.add("servo", 167, "0.2 ± 0.1", "0.5 ± 0.1", "kernel")
+    splits.add("prostate", 97, "0.65 ± 0.1", "0.64 ± 0.1", "linear")
+    outcome = Outcome([splits], [tables.Goal("error", 0.5, 1.0, at_least=False)])
+    section = {"quick": False, "machine": a_machine(), "threads": {"2": outcome.to_json()}}
+    render({"sections": {"splits": section}}, ["splits"], tmp_path)
+    text = (tmp_path / "REPORT.md").read_text()
+    places = [
+        text.index(part) for part in (ACCURATE, "better than linear on 1", NOT, "prostate", "## splits", "## Goals")
+    ]
+    assert places == sorted(places)
+    assert FAST not in text
+
+
+def a_machine() -> dict[str, object]:
+    facts = {"load": 0.0, "cores": 2, "processor": "p", "memory": 1e9, "system": "s", "python": "3", "when": "now"}
+    return {**facts, "blas": [], "packages": {}}
+
+
+def test_a_section_answers_in_its_own_words_first() -> None:
+    scale = Table("One fit from disk", dict.fromkeys(("rows", "variant", "seconds", "peak memory"), "n"))
+    scale.add(1000, "kernel", 3.0, 2e8)
+    scale.add(9000, "kernel", 5.0, 3e8)
+    outcome = Outcome([scale], answers={FAST: ["Fast."]})
+    assert list(answers("scale", outcome)) == [
+        (FAST, "Fast."),
+        (FAST, "A fit of 9,000 rows from disk: 5 s and 300 MB."),
+    ]
