@@ -13,8 +13,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from enrelm._errors import as_python
-from enrelm_cli.fields import options
-from enrelm_cli.settings import Roles
 from enrelm_cli.table.memory import ArrowSource, array_columns, arrow_columns, arrow_source, is_frame, levels_of
 
 _FEWEST = 4  # rows of a table that can be split
@@ -103,7 +101,6 @@ def training_table(X: Any, y: Any, whose: str, **beside: Any) -> TrainingTable:
     table = table.append_column(roles["target"], pa.array(target_of(y, inputs.rows)))
     for role, values in beside.items():
         if values is not None:
-            _check_role(role)
             roles[role] = _free_name(_name_of(values) or role, table.column_names)
             table = table.append_column(roles[role], _beside(values, role, inputs.rows))
     return TrainingTable(ArrowSource("X", table), roles, inputs)
@@ -162,11 +159,6 @@ def _name_of(values: Any) -> str | None:
 
 def _free_name(name: str, taken: Sequence[str]) -> str:
     return next(one for one in chain([name], (f"{name}_{i}" for i in count(2))) if one not in taken)
-
-
-def _check_role(role: str) -> None:
-    if role not in options(Roles):
-        raise NotImplementedError(f"this version of enrelm has no --{role}: fit without it")
 
 
 def _beside(values: Any, role: str, rows: int) -> Any:

@@ -36,6 +36,7 @@ class Parameters:
     drop: str | Sequence[str]
     group: str | Sequence[str]
     time: str | None
+    weight: str | None
     decimal: str | None
     null: str | Sequence[str]
     only_null: str | Sequence[str]
@@ -79,6 +80,7 @@ class Parameters:
         drop: str | Sequence[str] = ...,
         group: str | Sequence[str] = ...,
         time: str | None = ...,
+        weight: str | None = ...,
         decimal: str | None = ...,
         null: str | Sequence[str] = ...,
         only_null: str | Sequence[str] = ...,

@@ -157,8 +157,14 @@ class Roles(Settings):
     time: str | None = text(
         None, "The latest rows by this column validate or test; still an input.", DATA, "COL", completion="columns"
     )
+    weight: str | None = text(
+        None,
+        "How much a row counts: 2 is two equal rows, 0 leaves it out; no input.",
+        DATA,
+        "COL",
+        completion="columns",
+    )
     keep: tuple[str, ...] = ()  # identifiers, handed through
-    weight: str | None = None
 
     def used(self, names: Sequence[str]) -> tuple[str, ...]:
         """The input columns among `names`, sorted: the order of the columns in a file means nothing."""
@@ -225,7 +231,7 @@ class Roles(Settings):
 
     @staticmethod
     def _flags() -> dict[str, str]:
-        return {name: option.flag for name, option in options(Roles).items()} | {"keep": "--id", "weight": "--weight"}
+        return {name: option.flag for name, option in options(Roles).items()} | {"keep": "--id"}
 
     def _named(self, role: str) -> tuple[str, ...]:
         value = getattr(self, role)

@@ -13,6 +13,7 @@ from enrelm_cli.commands.saved import load_model
 from enrelm_cli.errors import UsageError
 from enrelm_cli.files import atomic_writer
 from enrelm_cli.fold.folds import Engine, Sums
+from enrelm_cli.fold.weights import Weights, times, total
 from enrelm_cli.inputs.encoding import Unseen
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.model.explanation.columns import ExplainedRows
@@ -71,7 +72,8 @@ class PredictBatch:
     def __call__(self, batch: Batch) -> tuple[Any, Sums, Unseen]:
         X, y, unseen = self.model.encoding.for_predict(batch)
         y_hat, parts = (self.model.predict(X, self.limit), []) if self.explained is None else self.explained(X)
-        return self.writer.part([*self._values(y_hat), *parts], batch), self._sums(y, y_hat), unseen
+        sums = self._sums(y, y_hat, self.model.encoding.weights(batch))
+        return self.writer.part([*self._values(y_hat), *parts], batch), sums, unseen
 
     def _values(self, y_hat: Array) -> list[Any]:
         """The values of each column of `added_columns`, in the same order."""
@@ -79,23 +81,26 @@ class PredictBatch:
             return [y_hat]
         return list(with_interval(self.model, y_hat, self.half_width).T)
 
-    def _sums(self, y: Array, y_hat: Array) -> Sums:
-        known = np.isfinite(y)
+    def _sums(self, y: Array, y_hat: Array, weight: Weights) -> Sums:
+        """Rows whose weight is missing or negative count as nothing, as those of weight 0 do."""
+        known = np.isfinite(y) if weight is None else np.isfinite(y) & (weight > 0.0) & np.isfinite(weight)
+        w = None if weight is None else weight[known]
         scale = self.model.target_scale
         # In units of the training spread, so that squares of large or tiny targets stay in range.
         centred = scale.standard(y[known])
         gap = centred - scale.standard(y_hat[known])
         half_width = self.half_width
-        inside = 0 if half_width is None else np.count_nonzero(np.abs(gap) <= half_width / scale.scale)
+        inside = np.zeros(len(gap)) if half_width is None else np.abs(gap) <= half_width / scale.scale
         return Sums(
             {
                 "rows": len(y),
                 "known": int(known.sum()),
-                "squares": float(gap @ gap),
-                "absolute": float(np.abs(gap).sum()),
-                "y": float(centred.sum()),
-                "yy": float(centred @ centred),
-                "inside": int(inside),
+                "weight": total(w, len(gap)),
+                "squares": float(gap @ times(w, gap)),
+                "absolute": float(times(w, np.abs(gap)).sum()),
+                "y": float(times(w, centred).sum()),
+                "yy": float(centred @ times(w, centred)),
+                "inside": float(times(w, inside.astype(float)).sum()),
             }
         )
 
@@ -164,7 +169,9 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     rows = 0 if sums is None else int(sums["rows"])
     known = 0 if sums is None else int(sums["known"])
     errors = None if sums is None or not known else _errors(sums, model.target_scale.scale)
-    coverage = float(sums["inside"]) / known if sums is not None and known and half_width is not None else None
+    coverage = None
+    if sums is not None and known and half_width is not None:
+        coverage = float(sums["inside"] / sums["weight"])
     return PredictReport(
         rows, errors, wanted.interval, coverage, (*_renamed(usual, added), *unseen.notes()), timer.report()
     )
@@ -205,11 +212,11 @@ def _renamed(usual: Sequence[Added], added: Sequence[Added]) -> tuple[str, ...]:
 
 
 def _errors(sums: Sums, scale: float) -> Errors:
-    n = sums["known"]
+    n = sums["weight"]
     mse = sums["squares"] / n
     spread = sums["yy"] - sums["y"] ** 2 / n
     return Errors(
-        rows=n,
+        rows=sums["known"],
         normalised_rmse=float(np.sqrt(sums["squares"] / sums["yy"])) if sums["yy"] > 0 else float("nan"),
         rmse=float(np.sqrt(mse)) * scale,
         mae=sums["absolute"] / n * scale,

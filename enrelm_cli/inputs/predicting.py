@@ -106,7 +106,7 @@ class PredictInput:
     options: ReadAs
     kinds: Mapping[str, Kind]
     along: Along
-    target: str | None  # read along where it is there
+    known: tuple[str, ...]  # target and weight, read along where they are there
     check: _Check
     label: str
     levels: tuple[str, ...]  # columns of texts that were something else at fit
@@ -120,7 +120,7 @@ class PredictInput:
         return self.sources[0].names if self.along.raw else (*self.along.ids, *self.along.typed)
 
     def __iter__(self) -> Iterator[Piece]:
-        return stream(self.sources, self.options, self.kinds, self.along, self.check, self.target, self.levels)
+        return stream(self.sources, self.options, self.kinds, self.along, self.check, self.known, self.levels)
 
 
 def open_for_predict(
@@ -136,7 +136,7 @@ def open_for_predict(
     """Open a table for a model: columns are found by name, others are ignored, kinds are the model's.
 
     `keep`: identifiers that come along as text (Batch.ids). `raw`: rows come along byte for byte (Batch.raw).
-    `with_target`: the target comes along where the file has it; a cell of it that is no number counts as missing.
+    `with_target`: target and weight come along where the file has them; a cell that is no number counts as missing.
     `typed`: identifiers, or all columns of the rows, come along in types of their own instead (Batch.kept).
     """
     options = read_as(said, encoding.read)
@@ -149,20 +149,19 @@ def open_for_predict(
         raise UsageError(
             "--append needs the same columns in the same order in every file", "predict them one at a time, or use --id"
         )
-    target = encoding.target if with_target else None
+    known = tuple(name for name in (encoding.target, encoding.weight) if name is not None) if with_target else ()
     along = Along((), False, opened[0].names if raw else keep) if typed else Along(keep, raw)
-    known = {} if target is None else {target: Kind.NUMBER}
     return PredictInput(
         sources=opened,
         options=options,
         kinds=needed,
         along=along,
-        target=target,
+        known=known,
         check=_Check(encoding, strict, options),
         label=joint_label(opened),
         levels=tuple(column.name for column in encoding.columns if column.kind is not column.read_as),
         layout=_layout(opened[0], options, along),
-        kept=kept_schema(opened, along.typed, {**known, **needed}),
+        kept=kept_schema(opened, along.typed, {**dict.fromkeys(known, Kind.NUMBER), **needed}),
         bytes=joint_bytes(opened),
     )
 

@@ -111,7 +111,15 @@ def _weight_problems(survey: Survey, name: str) -> Iterator[DataError]:
         yield DataError(f"{problem}\n{found.lines(label)}", hint)
     elif weights.zero and not weights.rows:
         hint = "a row of weight 0 is left out: name another column with --weight, or none"
-        yield DataError(f"{label}: weight {name!r} is 0 in every row with a target", hint)
+        yield DataError(f"{label}: weight {name!r} is zero in every row with a target", hint)
+
+
+def _weight_note(survey: Survey, name: str) -> str:
+    total, unit = survey.weights.total, survey.weights.unit
+    counts = f"{_rows(survey.weights.rows)} weighted by {name!r} count for {total / unit:,.6g}"
+    return (
+        counts if unit == 1.0 else f"{counts}: weights are divided by {unit:g}, so that a row counts for at least one"
+    )
 
 
 def _identifier(column: InputColumn, facts: ColumnFacts, count: int, present: int) -> str:
@@ -144,6 +152,8 @@ def _notes(survey: Survey, columns: Sequence[Column], left_out: Sequence[LeftOut
         notes.append(f"{_rows(survey.without_target)} without a target left out")
     if survey.weights.zero:
         notes.append(f"{_rows(survey.weights.zero)} of weight 0 left out")
+    if survey.roles.weight is not None:
+        notes.append(_weight_note(survey, survey.roles.weight))
     facts = {column.name: fact for column, fact in survey.columns}
     notes += [f"column {one.name!r} left out: {one.why}" for one in left_out]
     holes = {spec.name: facts[spec.name].missing for spec in columns if facts[spec.name].missing}

@@ -31,7 +31,7 @@ class Reading(SentOnce):
     kinds: tuple[tuple[str, Kind], ...]  # sorted by name
     options: ReadAs
     given: bool = False  # the kinds are a model's, not this file's: 1 and 0 are booleans too if it says so
-    lenient: str | None = None  # a column of numbers whose other cells are taken as missing: the target, at predict
+    lenient: tuple[str, ...] = ()  # columns of numbers whose other cells are taken as missing: the target, at predict
     levels: tuple[str, ...] = ()  # columns of texts that were numbers, booleans or dates at fit
 
     @property
@@ -77,8 +77,8 @@ def parse_or_explain(source: CsvSource, block: Block, reading: Reading) -> Any:
     try:
         return parse(source, block, reading)
     except Unconvertible as error:
-        if reading.lenient is not None:
-            return _parse_leniently(source, block, reading, reading.lenient)
+        if reading.lenient:
+            return _parse_leniently(source, block, reading)
         for name, kind in reading.kinds:
             test = unfit(source, kind, reading.formats.get(name))
             nulls = reading.nulls_of(name, kind)
@@ -89,12 +89,14 @@ def parse_or_explain(source: CsvSource, block: Block, reading: Reading) -> Any:
         raise DataError(f"{source.label}: {error}") from error
 
 
-def _parse_leniently(source: CsvSource, block: Block, reading: Reading, name: str) -> Any:
-    kinds = tuple((other, Kind.TEXT if other == name else kind) for other, kind in reading.kinds)
-    columns = parse_or_explain(source, block, replace(reading, kinds=kinds, lenient=None))
-    place = reading.names.index(name)
-    notation = _number_notation(reading, name, source.decimal)
-    return columns.set_column(place, name, _numbers_of_texts(columns.column(place), notation))
+def _parse_leniently(source: CsvSource, block: Block, reading: Reading) -> Any:
+    kinds = tuple((name, Kind.TEXT if name in reading.lenient else kind) for name, kind in reading.kinds)
+    columns = parse_or_explain(source, block, replace(reading, kinds=kinds, lenient=()))
+    for name in reading.lenient:
+        place = reading.names.index(name)
+        notation = _number_notation(reading, name, source.decimal)
+        columns = columns.set_column(place, name, _numbers_of_texts(columns.column(place), notation))
+    return columns
 
 
 def _number_notation(reading: Reading, name: str, decimal: str) -> Notation:
@@ -208,7 +210,7 @@ def _as_kind(array: Any, name: str, kind: Kind, source: Columnar, row: int, read
     try:
         return _cast(array, kind, reading.formats.get(name), reading.nulls_of(name, kind))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, Unconvertible) as error:
-        if name == reading.lenient:
+        if name in reading.lenient:
             if not cells.is_text(array.type):
                 return pa.nulls(len(array), pa.float64())
             texts = _cast(array, Kind.TEXT, None, reading.options.nulls)

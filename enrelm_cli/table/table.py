@@ -200,18 +200,20 @@ def stream(
     kinds: Mapping[str, Kind],
     along: Along,
     check: Check | None = None,
-    target: str | None = None,
+    known: tuple[str, ...] = (),
     levels: tuple[str, ...] = (),
 ) -> Iterator[Piece]:
-    """The rows of all sources in order, each read once, a block at a time; with the target where a source has it."""
+    """The rows of all sources in order, each read once, a block at a time.
+
+    `known`: the target and the weight, where a source has them.
+    """
     for source in sources:
-        known = {target: Kind.NUMBER} if target is not None and target in source.names else {}
-        every = {**dict.fromkeys(along.ids, Kind.VERBATIM), **known, **kinds}
+        there = {name: Kind.NUMBER for name in known if name in source.names}
+        every = {**dict.fromkeys(along.ids, Kind.VERBATIM), **there, **kinds}
         if isinstance(source, CsvSource):
             # The others have types of their own.
             every = {**dict.fromkeys(along.typed, Kind.VERBATIM), **every}
-        lenient = target if known else None
-        reading = Reading(tuple(sorted(every.items())), options, given=True, lenient=lenient, levels=levels)
+        reading = Reading(tuple(sorted(every.items())), options, given=True, lenient=tuple(there), levels=levels)
         if isinstance(source, CsvSource):
             for block in source.blocks(min(options.block_bytes, _STREAM_BYTES)):
                 yield CsvBlock(source, block, reading, along, check)

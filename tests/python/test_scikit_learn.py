@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from enrelm import EnrelmRegressor
-from enrelm_cli.fields import options
-from enrelm_cli.settings import Roles
 from enrelm_cli.variants import VARIANTS
 
 sklearn = pytest.importorskip("sklearn")
@@ -24,19 +22,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 # Small budgets: the checks ask how an estimator behaves, not how well it predicts.
 QUICK: dict[str, Any] = {"tune": False, "target_transform": "none", "max_neurons": 20, "threads": 1}
 OLD = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 6)  # tags and expected failures are of another kind
-NO_WEIGHTS = "rows have no weights yet (--weight)"
-WEIGHTS = (
-    "check_sample_weights_pandas_series",
-    "check_sample_weights_not_an_array",
-    "check_sample_weights_list",
-    "check_all_zero_sample_weights_error",
-    "check_sample_weights_shape",
-    "check_sample_weights_not_overwritten",
-    "check_sample_weights_invariance",
-    "check_sample_weight_equivalence",
-    "check_sample_weight_equivalence_on_dense_data",
+# Whole weights equal repeated rows under one split (tests/variants/test_weights.py). Here the rows are counted to split
+# them, so that twelve rows and their copies are held out differently.
+OTHER_SPLIT = "the share of held-out rows goes by rows, so that repeated rows are split otherwise than weighted ones"
+EXPECTED = dict.fromkeys(
+    ("check_sample_weight_equivalence", "check_sample_weight_equivalence_on_dense_data"), OTHER_SPLIT
 )
-EXPECTED: dict[str, str] = {} if "weight" in options(Roles) else dict.fromkeys(WEIGHTS, NO_WEIGHTS)
 
 
 def expected(estimator: Any) -> dict[str, str]:
