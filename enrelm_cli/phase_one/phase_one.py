@@ -19,14 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enrelm_cli.fold.folds import Chunk, Sums, Together
-from enrelm_cli.fold.resources import cores
 from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.split import CountSides, Side, TrainOnValidation
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels import nngp
 from enrelm_cli.kernels.arcsine import Kernel
 from enrelm_cli.model.features import KernelFeatures
-from enrelm_cli.phase_one.candidates import Candidate, candidates
 from enrelm_cli.phase_one.eigenbasis import (
     CountRows,
     EigenBasis,
@@ -37,12 +35,12 @@ from enrelm_cli.phase_one.eigenbasis import (
     landmark_basis,
     landmark_projection,
 )
+from enrelm_cli.phase_one.explore import search
 from enrelm_cli.phase_one.landmarks import PAPER_LANDMARKS, Landmarks, check_all, choose, kernel_landmarks
-from enrelm_cli.phase_one.left_out import distinct_rows
 from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
 
 if TYPE_CHECKING:
-    from enrelm_cli.phase_one.tuning import Explored, Tuning
+    from enrelm_cli.phase_one.tuning import Tuning
 
 JOINED = (Side.TRAIN, Side.VALIDATION)
 # Up to this many rows a refit tunes once more: it takes about a second.
@@ -75,8 +73,12 @@ class Tuned:
     tuning: Tuning | None = None  # how the kernel was found; None where it was fixed
 
 
-def tune(data: Training, method: MethodSettings, start: Start, found: Tuning | None = None) -> Tuned:
-    """The kernel of one start. `found`: what tuning gave before, on some of these rows, is taken over."""
+def tune(
+    data: Training, method: MethodSettings, start: Start, found: Tuning | None = None, spread: float | None = None
+) -> Tuned:
+    """The kernel of one start. `found`: what tuning gave before, on some of these rows, is taken over; `spread`: only
+    that of its prior.
+    """
     settings = method.kernel
     nngp.require(settings.activation, settings.backend)
     many = kernel_landmarks(data.T)
@@ -85,7 +87,7 @@ def tune(data: Training, method: MethodSettings, start: Start, found: Tuning | N
         return Tuned(start, data, fixed_kernel(settings), many)
     if start is Start.PAPER:
         return Tuned(start, data, fixed_kernel(settings), PAPER_LANDMARKS)
-    data, tuning = (data, found) if found is not None else _search(data, method)
+    data, tuning = (data, found) if found is not None else search(data, method, spread)
     v, b, depth = tuning.kernel.weight_variance, tuning.kernel.bias_variance, tuning.kernel.depth
     # Tuned for erf: its variances serve the other activations too (tanh on friedman: 0.30, not tuned 0.52).
     kernel = nngp.kernel_of(settings.activation, settings.backend, v, b, depth)
@@ -99,42 +101,13 @@ def tune_again(before: Tuned, data: Training, method: MethodSettings) -> Tuned:
     view = before.data.view
     transform = view.target_scale.transform
     if before.tuning is None or data.T <= TUNED_AGAIN:
-        return tune(data, replace(method, inputs=replace(method.inputs, transform=transform)), before.start)
+        spread = None if before.tuning is None else before.tuning.spread
+        return tune(
+            data, replace(method, inputs=replace(method.inputs, transform=transform)), before.start, None, spread
+        )
     # What was tuned knows the inputs that the training rows gave, and no other.
     seen = replace(data, view=view.trained_on(data.view.split))
     return tune(seen, method, before.start, before.tuning)
-
-
-def _search(data: Training, method: MethodSettings) -> tuple[Training, Tuning]:
-    """The rows through the map and the target scale that predict left-out rows best, and the kernel tuned on them."""
-    from enrelm_cli.phase_one.tuning import finish
-
-    own, *others = [Candidate(one, distinct_rows(one.sample())) for one in candidates(data, method.inputs)]
-    least = own.shared_error() if others else np.inf
-    tried = [own, *(one for one in others if one.shared_error() < least)]
-    progress = data.rows.engine.progress
-    progress.start("tuning, in evaluations", method.kernel.tune_steps * len(tried))
-    try:
-        explored = [(one, _explored(one, method.kernel, progress.advance)) for one in tried]
-        best, found = min(explored, key=lambda one: one[0].error(one[1].kernel)) if len(tried) > 1 else explored[0]
-        return best.data, finish(found)
-    finally:
-        progress.finish()
-
-
-def _explored(one: Candidate, settings: KernelSettings, advance: Callable[[int], None]) -> Explored:
-    from enrelm_cli.phase_one.tuning import TuneSettings, explore
-
-    rows = min(len(one.rows.y), settings.tune_rows)
-    asked = TuneSettings(
-        rows,
-        settings.tune_steps,
-        settings.weight_variance,
-        settings.bias_variance,
-        settings.depth,
-        getattr(one.data.rows.engine, "threads", 0) or cores(),
-    )
-    return explore(one.rows.first(rows), one.data.view.input_map.groups, asked, advance)
 
 
 def fixed_kernel(settings: KernelSettings) -> Kernel:

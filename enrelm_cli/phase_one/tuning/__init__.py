@@ -23,7 +23,8 @@ from enrelm_cli.phase_one.tuning.budget import Budget
 from enrelm_cli.phase_one.tuning.evidence import Fit
 from enrelm_cli.phase_one.tuning.hyper import Hyper, TuneSettings
 from enrelm_cli.phase_one.tuning.ridge import leave_one_out
-from enrelm_cli.phase_one.tuning.search import Found, Relevance, Sample
+from enrelm_cli.phase_one.tuning.sample import Sample
+from enrelm_cli.phase_one.tuning.search import Found, Relevance
 from enrelm_cli.types import Array
 
 __all__ = ["Explored", "Relevance", "TuneSettings", "Tuning", "explore", "finish", "tune"]
@@ -55,11 +56,21 @@ class Explored:
     shared: Hyper
     found: Found
     budget: Budget
+    rows: LeftOutRows  # as they came, in the order of the sample
     unit: float = 1.0  # the mean weight of the rows: those of the sample are divided by it
 
     @property
     def kernel(self) -> ArcsineKernel:
         return self.found.fit.found.kernel
+
+    @property
+    def held_out(self) -> Array | None:
+        """Errors of the target (t,) by kernels tuned without the row, where rows are few.
+
+        NaN where a row is never left out.
+        """
+        held_out, y = self.found.held_out, self.rows.y
+        return None if held_out is None or y.ndim > 1 else held_out * std(y, self.rows.weight)
 
 
 def tune(
@@ -94,10 +105,10 @@ def explore(
     if sample.constant:
         untuned = _untuned(X.shape[1], settings)
         found = Found(Fit(np.inf, untuned, sample.rows), 0.0, Relevance.CONSTANT)
-        return Explored(sample, untuned, found, budget, unit)
+        return Explored(sample, untuned, found, budget, rows, unit)
     # Rounding depends on BLAS's threads, and a search amplifies rounding: one thread, the same kernel anywhere.
     with single_threaded_blas():
-        return Explored(sample, *search.explore(sample, budget), budget, unit)
+        return Explored(sample, *search.explore(sample, budget), budget, rows, unit)
 
 
 def _latest_last(rows: LeftOutRows) -> LeftOutRows:

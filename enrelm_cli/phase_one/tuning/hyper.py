@@ -29,6 +29,7 @@ class TuneSettings:
     weight_variance: float | None = None
     bias_variance: float | None = None
     depth: int | None = None
+    spread: float | None = None  # of the prior on single inputs' variances; 0 where they share one
     threads: int = 1  # the result does not depend on them
 
 

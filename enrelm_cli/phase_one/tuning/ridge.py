@@ -15,6 +15,7 @@ from enrelm_cli.phase_one.tuning.hyper import BOUND_ALPHA
 from enrelm_cli.types import Array
 
 ALPHAS = np.geomspace(*BOUND_ALPHA, 41)
+_CLEARLY = 0.5  # standard errors by which a choice must predict left-out rows better to be taken
 _JITTER = 1e-9  # of K_ZZ, whose diagonal is at most 1: rounding leaves less
 
 
@@ -173,3 +174,9 @@ def excess(errors: Array, best: Array, weight: Weights = None) -> float:
     else:
         noise = float(np.linalg.norm(weight * (more - mean(more, weight))) / weight.sum())
     return float(mean(more, weight)) / noise if noise > 0.0 else 0.0
+
+
+def clearly_better(errors: Array, before: Array, weight: Weights = None) -> bool:
+    """Whether errors (t,) are lower than those before by more than chance; rows that were not judged are NaN."""
+    known = ~(np.isnan(errors) | np.isnan(before))
+    return excess(before[known], errors[known], None if weight is None else weight[known]) > _CLEARLY
