@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +11,20 @@ import numpy as np
 
 from enrelm._base import BaseEstimator, NotFittedError, RegressorMixin
 from enrelm._errors import as_python
-from enrelm._inputs import Inputs, frame_like, inputs_of_file, inputs_of_fit
+from enrelm._inputs import Inputs, as_tuple, frame_like, inputs_of_file, inputs_of_fit
 from enrelm._parameters import FitParameters, documented, settings_of
 from enrelm._results import CurveResult, Result, curve_of_fit
 from enrelm._run import running
 from enrelm._tables import columns_of, level_roles, training_table
 from enrelm_cli.commands import fit as command
+from enrelm_cli.commands.bands import Bands, bands_of
 from enrelm_cli.commands.info import info
-from enrelm_cli.commands.predict import predict_table, with_interval
+from enrelm_cli.commands.predict import predict_table
 from enrelm_cli.commands.saved import load_model
 from enrelm_cli.fold.folds import LocalEngine
 from enrelm_cli.model import artifact
 from enrelm_cli.model.card import ModelCard
+from enrelm_cli.model.intervals import Intervals
 from enrelm_cli.model.model import Model
 from enrelm_cli.report.reports import FitReport
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
@@ -95,38 +97,48 @@ class EnrelmRegressor(Parameters, RegressorMixin, BaseEstimator):  # type: ignor
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def predict(self, X: Any, return_interval: float | None = None) -> Any:
+    def predict(
+        self,
+        X: Any,
+        return_interval: float | Sequence[float] | None = None,
+        return_quantile: float | Sequence[float] | None = None,
+    ) -> Any:
         """Predict the rows of X.
 
         Parameters
         ----------
         X : data frame or array of shape (n_samples, n_features)
             With the columns of the fit.
-        return_interval : float, default=None
-            A level such as 0.9: also the ends of intervals that hold so many of new targets (kernel and local variant).
+        return_interval : float or several, default=None
+            A level such as 0.9: also the ends of intervals that hold so many of new targets, wider where the table is
+            noisier.
+        return_quantile : float or several, default=None
+            A share such as 0.1: also the value that so many of new targets are below.
 
         Returns
         -------
         y : array of shape (n_samples,)
-            With `return_interval` the columns prediction, lower and upper: a data frame of the kind that X is, or an
-            array of shape (n_samples, 3).
+            With `return_interval` the columns prediction, lower and upper (of several levels lower_0.9, upper_0.9 and
+            so on), with `return_quantile` quantile_0.1 and so on: a data frame of the kind that X is, or an array
+            with these columns.
         """
         model = self._model()
-        if return_interval is None:
-            return self._predicted(model, X)
         with as_python():
-            half_width = model.half_width(return_interval)
-        return frame_like(X, with_interval(model, self._predicted(model, X), half_width))
+            bands = bands_of(model, as_tuple(return_interval), as_tuple(return_quantile))
+        predicted = self._predicted(model, X, bands)
+        if return_interval is None and return_quantile is None:
+            return predicted[:, 0]
+        return frame_like(X, predicted, ("prediction", *bands.names))
 
-    def _predicted(self, model: Model, X: Any) -> Array:
+    def _predicted(self, model: Model, X: Any, bands: Bands) -> Array:
         inputs = self._inputs
         rows = inputs.plain_rows(X)
         if rows is not None:
             with as_python():
-                return model.predict(rows)
+                return model.predict_with(rows, bands.times)
         columns = inputs.checked(columns_of(X, inputs.names), type(self).__name__)
         with as_python():
-            return predict_table(model, ArrowSource("X", columns.table), LocalEngine(self.threads or 0))
+            return predict_table(model, ArrowSource("X", columns.table), LocalEngine(self.threads or 0), bands)
 
     def _model(self) -> Model:
         try:
@@ -157,9 +169,7 @@ class EnrelmRegressor(Parameters, RegressorMixin, BaseEstimator):  # type: ignor
         other.__dict__.update({name: value for name, value in vars(self).items() if name not in self.get_params()})
         other.neurons_ = n
         if n < size:
-            other.model_ = replace(
-                model, network=model.network.first(n), card=self._card(n), left_out=model.left_out[:0]
-            )
+            other.model_ = replace(model, network=model.network.first(n), card=self._card(n), intervals=Intervals())
         return other
 
     def _card(self, n: int) -> ModelCard:

@@ -118,9 +118,15 @@ def _inputs(names: tuple[str, ...], named: bool, any_order: bool, encoding: Enco
 # ------------------------------------------------------------------------------------------------ predictions
 
 
-def frame_like(X: Any, values: Array) -> Any:
-    """Prediction, lower and upper end (t, 3) as a data frame of the library that X is of; else as they are."""
-    names = ("prediction", "lower", "upper")
+def as_tuple(levels: float | Sequence[float] | None) -> tuple[float, ...]:
+    """One level, several, or none."""
+    if levels is None:
+        return ()
+    return tuple(float(level) for level in np.atleast_1d(np.asarray(levels, dtype=float)))
+
+
+def frame_like(X: Any, values: Array, names: Sequence[str]) -> Any:
+    """Columns (t, k) as a data frame of the library that X is of; else as they are."""
     library = type(X).__module__.split(".")[0]
     if library == "pandas":
         return sys.modules["pandas"].DataFrame(values, index=X.index, columns=list(names))

@@ -288,6 +288,11 @@ def real(
     return _field(Real(Bounds(at_least, above, at_most, below), metavar), default, help, panel, **more)
 
 
+def reals(help: str, panel: str, metavar: str, **more: Any) -> Any:
+    """A field that holds a tuple of shares between 0 and 1: the option is repeatable."""
+    return _field(Real(Bounds(above=0.0, below=1.0), metavar), (), help, panel, repeatable=True, **more)
+
+
 def choice(default: Any, names: Sequence[str], help: str, panel: str, *, metavar: str = "NAME", **more: Any) -> Any:
     """A field that holds one of the names."""
     return _field(Choice(tuple(names), metavar), default, help, panel, **more)

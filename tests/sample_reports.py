@@ -17,6 +17,7 @@ from enrelm_cli.report.reports import (
     Errors,
     FitReport,
     InfoReport,
+    IntervalFacts,
     PredictReport,
 )
 from enrelm_cli.types import Array
@@ -133,10 +134,9 @@ def compare_report(name: str = "cal_housing.csv", protocol: str = "test", repeat
 PREDICT = PredictReport(
     rows=1_000_000,
     errors=Errors(1_000_000, 0.4712, 53_123.4, 36_001.2, 0.778),
-    interval=0.9,
-    coverage=0.9012,
     notes=("near: 3 rows have a level unseen at fit: 'island'",),
     timings={"predicting": 1.25},
+    intervals=(IntervalFacts(0.9, 0.9012, 172_000.0),),
 )
 
 INFO = InfoReport(

@@ -8,7 +8,7 @@ from enrelm_cli.cli.commands import ModelFile
 from enrelm_cli.cli.outputs import engine_of
 from enrelm_cli.cli.program import command
 from enrelm_cli.errors import UsageError
-from enrelm_cli.fields import DATA, OUTPUT, Settings, argument, choice, flag, real, text, texts, whole
+from enrelm_cli.fields import DATA, OUTPUT, Settings, argument, choice, flag, reals, text, texts, whole
 from enrelm_cli.files import Output, check_outputs, is_stdout
 from enrelm_cli.output_formats import FORMATS, format_of
 from enrelm_cli.settings import EngineSettings, ReadOptions
@@ -49,8 +49,14 @@ class PredictOptions(Settings):
     precision: int | None = whole(
         None, "Round numbers to this many significant digits.", OUTPUT, at_least=1, at_most=17
     )
-    interval: float | None = real(
-        None, "Add lower and upper bounds with this coverage, e.g. 0.9.", OUTPUT, metavar="LEVEL"
+    intervals: tuple[float, ...] = reals(
+        "Add lower and upper bounds with this coverage, e.g. 0.9 (repeatable).", OUTPUT, "LEVEL", flags=("--interval",)
+    )
+    quantiles: tuple[float, ...] = reals(
+        "Add the value that this share of targets is below, e.g. 0.1 (repeatable).",
+        OUTPUT,
+        "SHARE",
+        flags=("--quantile",),
     )
     explain: bool = flag(False, "Add the average prediction and what each column adds to it (effect_COLUMN).", OUTPUT)
     explain_top: int | None = whole(
@@ -81,7 +87,7 @@ def predict(
     from enrelm_cli.report import words
     from enrelm_cli.show import render
 
-    how = (options.ids, options.append, options.interval, options.strict)
+    how = (options.ids, options.append, options.intervals, options.quantiles, options.strict)
     looks = (form, options.precision, options.explain, options.explain_top)
     wanted = library.Wanted(options.sources, options.output, *how, read, where.memory, *looks)
     facts = library.predict(model.path, wanted, engine_of(where, screen))

@@ -17,9 +17,10 @@ from enrelm_cli.inputs.outcomes import outcomes
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.fitting import FittedVariant, refit_variant, with_errors
+from enrelm_cli.judge.intervals import intervals_of
 from enrelm_cli.judge.relevance import shares
 from enrelm_cli.model.explanation.contributions import reference_of
-from enrelm_cli.model.model import Model, order_statistics
+from enrelm_cli.model.model import Model
 from enrelm_cli.model.network import Network
 from enrelm_cli.report.reports import Candidate, FitReport
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
@@ -53,7 +54,10 @@ def fit(
     else:
         final, network = winner.basis, winner.network.first(winner.chosen.neurons)
     final = with_errors(winner.variant, final, network)
-    left_out, weight = _own_errors(final.data, winner.variant.left_out(final, network))
+    left_out = winner.variant.left_out(final, network)
+    with timer("intervals"):
+        found = intervals_of(winner, final, network, left_out)
+    left_out, weight = _own_errors(final.data, left_out)
     report = FitReport(
         data=facts.data_facts(opened, winner.basis.data),
         variant=winner.variant.name,
@@ -77,12 +81,13 @@ def fit(
         curve=winner.curve,
         columns=outcomes(opened.dataset.encoding, final.data.view.input_map),
         notes=facts.fit_notes(final, method, winner.chosen.neurons),
+        intervals=found.facts(),
     )
     view = final.data.view
     scale = view.target_scale
     assert isinstance(scale, TargetScale)
-    errors = order_statistics(left_out, weight) * scale.scale
-    model = Model(opened.dataset.encoding, view.input_map, scale, network, facts.card_of(report), errors)
+    card = facts.card_of(report)
+    model = Model(opened.dataset.encoding, view.input_map, scale, network, card, found.intervals)
     with timer("explanation"):
         model = replace(model, reference=reference_of(model, opened.dataset.rows.sample.X))
     return replace(report, timings=timer.report()), model

@@ -34,4 +34,5 @@ def info(path: str) -> InfoReport:
         bytes=facts.st_size,
         stop=card.stop,
         notes=card.notes,
+        intervals=model.intervals.facts(),
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from enrelm_cli.commands.bands import Bands, bands_of
 from enrelm_cli.commands.saved import load_model
 from enrelm_cli.errors import UsageError
 from enrelm_cli.files import atomic_writer
@@ -41,7 +42,8 @@ class Wanted:
     output: str
     ids: tuple[str, ...]
     append: bool
-    interval: float | None
+    intervals: tuple[float, ...]  # levels
+    quantiles: tuple[float, ...]
     strict: bool
     read: ReadOptions
     memory: int | None = None  # bytes that rows on their way may take; None: what a block takes at most
@@ -65,32 +67,38 @@ class PredictBatch:
 
     model: Model
     writer: Writer
-    half_width: float | None
+    bands: Bands
     limit: int  # bytes of a block of rows
     explained: ExplainedRows | None = None
 
     def __call__(self, batch: Batch) -> tuple[Any, Sums, Unseen]:
         X, y, unseen = self.model.encoding.for_predict(batch)
-        y_hat, parts = (self.model.predict(X, self.limit), []) if self.explained is None else self.explained(X)
-        sums = self._sums(y, y_hat, self.model.encoding.weights(batch))
-        return self.writer.part([*self._values(y_hat), *parts], batch), sums, unseen
+        predicted, parts = self._predicted(X)
+        sums = self._sums(y, predicted, self.model.encoding.weights(batch))
+        return self.writer.part([*self._values(predicted), *parts], batch), sums, unseen
 
-    def _values(self, y_hat: Array) -> list[Any]:
+    def _predicted(self, X: Array) -> tuple[Array, list[Any]]:
+        """Predictions with their bands, and what explains them."""
+        if self.explained is None:
+            return self.model.predict_with(X, self.bands.times, self.limit), []
+        y_hat, parts = self.explained(X)
+        if not len(self.bands.times):
+            return y_hat[:, None], list(parts)
+        return np.column_stack([y_hat, self.model.predict_with(X, self.bands.times, self.limit)[:, 1:]]), list(parts)
+
+    def _values(self, predicted: Array) -> list[Any]:
         """The values of each column of `added_columns`, in the same order."""
-        if self.half_width is None:
-            return [y_hat]
-        return list(with_interval(self.model, y_hat, self.half_width).T)
+        return list(predicted.T)
 
-    def _sums(self, y: Array, y_hat: Array, weight: Weights) -> Sums:
+    def _sums(self, y: Array, predicted: Array, weight: Weights) -> Sums:
         """Rows whose weight is missing or negative count as nothing, as those of weight 0 do."""
         known = np.isfinite(y) if weight is None else np.isfinite(y) & (weight > 0.0) & np.isfinite(weight)
         w = None if weight is None else weight[known]
         scale = self.model.target_scale
         # In units of the training spread, so that squares of large or tiny targets stay in range.
         centred = scale.standard(y[known])
-        gap = centred - scale.standard(y_hat[known])
-        half_width = self.half_width
-        inside = np.zeros(len(gap)) if half_width is None else np.abs(gap) <= half_width / scale.scale
+        gap = centred - scale.standard(predicted[known, 0])
+        beside = self.bands.sums(predicted[known, 1:], y[known], w, scale)
         return Sums(
             {
                 "rows": len(y),
@@ -100,15 +108,9 @@ class PredictBatch:
                 "absolute": float(times(w, np.abs(gap)).sum()),
                 "y": float(times(w, centred).sum()),
                 "yy": float(centred @ times(w, centred)),
-                "inside": float(times(w, inside.astype(float)).sum()),
+                **beside.values,
             }
         )
-
-
-def with_interval(model: Model, y_hat: Array, half_width: float) -> Array:
-    """(t, 3): prediction, lower and upper end."""
-    ends = model.target_scale.within(np.stack([y_hat - half_width, y_hat + half_width]))
-    return np.column_stack([y_hat, *ends])
 
 
 @dataclass(frozen=True)
@@ -116,18 +118,19 @@ class PredictValues:
     """The predictions of a batch, as they are."""
 
     model: Model
+    bands: Bands
 
     def __call__(self, batch: Batch) -> Array:
         X, _, _ = self.model.encoding.for_predict(batch)
-        return self.model.predict(X)
+        return self.model.predict_with(X, self.bands.times)
 
 
-def predict_table(model: Model, table: ArrowSource, engine: Engine) -> Array:
-    """(t,) predictions of a table in memory, read as the model's was."""
+def predict_table(model: Model, table: ArrowSource, engine: Engine, bands: Bands) -> Array:
+    """(t, 1 + k) predictions of a table in memory, read as the model's was, and what `bands` adds to them."""
     model.network.require()
     opened = open_for_predict((table,), ReadOptions(), model.encoding)
-    parts = list(engine.map(opened, PredictValues(model), "predicting"))
-    return np.concatenate(parts) if parts else np.zeros(0)
+    parts = list(engine.map(opened, PredictValues(model, bands), "predicting"))
+    return np.concatenate(parts) if parts else np.zeros((0, 1 + len(bands.times)))
 
 
 def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
@@ -135,7 +138,7 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     timer = Stopwatch()
     model = load_model(path)
     model.network.require()
-    half_width = None if wanted.interval is None else model.half_width(wanted.interval)
+    bands = bands_of(model, wanted.intervals, wanted.quantiles)
     if engine.elsewhere:
         check_files(wanted.sources)
     limit = _share(wanted.memory, engine)
@@ -151,13 +154,13 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
         typed=wanted.format.is_typed,
     )
     explained = wanted.explained(model)
-    usual = added_columns(wanted, explained)
+    usual = added_columns(bands, explained)
     added = _with_free_names(usual, opened.beside)
     writer = writer_of(wanted.format, opened.layout, opened.kept, added, wanted.digits)
     totals: list[tuple[Sums, Unseen]] = []
 
     def parts() -> Iterator[Any]:
-        function = PredictBatch(model, writer, half_width, limit, explained)
+        function = PredictBatch(model, writer, bands, limit, explained)
         for part, sums, unseen in engine.map(opened, function, "predicting"):
             merged = (totals[0][0].merge(sums), totals[0][1].merge(unseen)) if totals else (sums, unseen)
             totals[:] = [merged]
@@ -169,11 +172,14 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     rows = 0 if sums is None else int(sums["rows"])
     known = 0 if sums is None else int(sums["known"])
     errors = None if sums is None or not known else _errors(sums, model.target_scale.scale)
-    coverage = None
-    if sums is not None and known and half_width is not None:
-        coverage = float(sums["inside"] / sums["weight"])
+    weight = 0.0 if sums is None else float(sums["weight"])
     return PredictReport(
-        rows, errors, wanted.interval, coverage, (*_renamed(usual, added), *unseen.notes()), timer.report()
+        rows=rows,
+        errors=errors,
+        intervals=() if sums is None else bands.interval_facts(sums, weight, model.target_scale),
+        quantiles=() if sums is None else bands.quantile_facts(sums, weight),
+        notes=(*_renamed(usual, added), *unseen.notes()),
+        timings=timer.report(),
     )
 
 
@@ -189,9 +195,9 @@ def _within(limit: int, read: ReadOptions, columns: int) -> ReadOptions:
     return replace(read, block_bytes=min(read.block_bytes, limit), batch_rows=min(read.batch_rows, rows))
 
 
-def added_columns(wanted: Wanted, explained: ExplainedRows | None) -> tuple[Added, ...]:
+def added_columns(bands: Bands, explained: ExplainedRows | None) -> tuple[Added, ...]:
     """The columns that predictions are written to. To add one: here its name, in `PredictBatch._values` its values."""
-    names = ("prediction",) if wanted.interval is None else ("prediction", "lower", "upper")
+    names = ("prediction", *bands.names)
     parts = () if explained is None else zip(explained.names, explained.are_texts, strict=True)
     return (*map(Added, names), *(Added(name, is_text) for name, is_text in parts))
 

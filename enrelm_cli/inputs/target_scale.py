@@ -91,6 +91,19 @@ class TargetScale:
             y: Array = self.mean + self.scale * self.predicted(z)
         return y
 
+    def kept(self, z: Array) -> Array:
+        """Predictions z where they are not clipped, and the nearest of those where they are."""
+        if self.transform != "none":
+            knots, _ = self.table
+            return np.clip(z, knots[0], knots[-1])
+        return z if self.low is None else np.clip(z, *self.range)
+
+    def end_units(self, z: Array) -> Array:
+        """u of ends of intervals: the inverse without the mean over errors, which they are made of themselves. Where
+        an inverse may be steep they stay within the range of predictions.
+        """
+        return z if self.transform == "none" else np.clip(self.units(self.kept(z)), *self.range)
+
     def within(self, y: Array) -> Array:
         """y, such as the ends of an interval, within the bounds that the user knows."""
         return y if self.lower is None and self.upper is None else np.clip(y, self.lower, self.upper)

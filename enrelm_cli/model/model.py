@@ -5,25 +5,23 @@ yhat(x) = back(sum_j beta_j s_j(input map of x)), back to the target's own units
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from enrelm_cli.errors import DataError, ModelFileError, UsageError
-from enrelm_cli.inputs.checks import must, numbers
+from enrelm_cli.errors import DataError, ModelFileError
+from enrelm_cli.inputs.checks import must
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.explanation.reference import Reference
 from enrelm_cli.model.features import BLOCK_BYTES, block_rows
+from enrelm_cli.model.intervals import Intervals
 from enrelm_cli.model.network import Network
 from enrelm_cli.types import Array
 
-# Order statistics of the left-out errors kept for prediction intervals.
-_KEPT = 4096
-_LARGEST = float(np.finfo(float).max)
 # Characters of the names of all inputs: a column's name stands before each of its levels.
 _NAMES = 1 << 28
 
@@ -35,51 +33,40 @@ class Model:
     target_scale: TargetScale
     network: Network
     card: ModelCard
-    left_out: Array  # (q,) sorted |error| of training rows left out, in units of the target; empty where unknown
+    intervals: Intervals = field(default_factory=Intervals)
     reference: Reference | None = None  # what contributions are measured from; None in models of earlier versions
 
     def predict(self, X: Array, limit: int = BLOCK_BYTES) -> Array:
         """Raw rows to predictions: (t, columns) -> (t,), with about `limit` bytes at a time."""
+        return self.predict_with(X, np.zeros(0), limit)[:, 0]
+
+    def predict_with(self, X: Array, times: Array, limit: int = BLOCK_BYTES) -> Array:
+        """Predictions, and where they and so many spreads of errors lie: (t, columns), (k,) -> (t, 1 + k).
+
+        In blocks: a column of 10,000 levels makes 10,000 inputs of a raw number, a row meets every landmark.
+        """
+        numbers = max(self.input_map.expansion.width, self.network.kernel_values)
+        rows = block_rows(numbers, most=max(len(X), 1), limit=limit)
+        blocks = [X[start : start + rows] for start in range(0, len(X), rows)] or [X]
+        predicted = np.concatenate([self._block(block, times) for block in blocks])
+        self._check_finite(predicted[:, 0])
+        return predicted
+
+    def _block(self, raw: Array, times: Array) -> Array:
         # Far outside of the training rows, or with a target near the end of the numbers, a sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
-            y_hat = self.target_scale.back(self._standardised(X, limit))
+            X = self.input_map.inputs(raw)
+            z = self.network.predict(X)
+            y_hat = self.target_scale.back(z)[:, None]
+        return np.hstack([y_hat, self.intervals.at(X, z, times, self.target_scale)]) if len(times) else y_hat
+
+    def _check_finite(self, y_hat: Array) -> None:
         if not np.isfinite(y_hat).all():
             count = int(np.count_nonzero(~np.isfinite(y_hat)))
             raise DataError(
                 f"{count} of {len(y_hat)} predictions of '{self.encoding.target}' are beyond the largest number",
                 "look for extreme values in the data, or fit again with the target in a larger unit",
             )
-        return y_hat
-
-    def _standardised(self, X: Array, limit: int) -> Array:
-        """In blocks: a column of 10,000 levels makes 10,000 inputs of a raw number, a row meets every landmark."""
-        numbers = max(self.input_map.expansion.width, self.network.kernel_values)
-        rows = block_rows(numbers, most=max(len(X), 1), limit=limit)
-        blocks = [X[start : start + rows] for start in range(0, len(X), rows)] or [X]
-        return np.concatenate([self.network.predict(self.input_map.inputs(block)) for block in blocks])
-
-    def half_width(self, level: float) -> float:
-        """Half of a prediction interval: the ceil(level (q + 1))-th smallest left-out error (the jackknife).
-
-        A row left out of a fit and a new row are alike, so the interval covers a new target about as often as `level`
-        says. It is no guarantee: settings were chosen on the same rows, which costs a little coverage of small tables
-        (measured at 0.9: 0.87 with 60 rows, 0.89 to 0.90 from 150 on).
-        """
-        if not 0.0 < level < 1.0:
-            raise UsageError(f"--interval {level} must lie between 0 and 1", "try --interval 0.9")
-        count = len(self.left_out)
-        if not count:
-            raise UsageError(
-                f"this {self.card.variant} model has no left-out errors to make intervals from",
-                "fit it again with --variant kernel or local",
-            )
-        rank = int(np.ceil(level * (count + 1)))
-        if rank > count:
-            raise UsageError(
-                f"--interval {level} needs more than the {count} left-out errors of this model",
-                f"use at most --interval {np.floor(100 * count / (count + 1)) / 100:g}",
-            )
-        return float(self.left_out[rank - 1])
 
     def to_document(self) -> dict[str, Any]:
         return {
@@ -88,7 +75,7 @@ class Model:
             "target_scale": self.target_scale.to_document(),
             "network": self.network.to_document(),
             "about": self.card.to_document(),
-            "left_out": self.left_out,
+            "intervals": self.intervals.to_document(),
             "reference": None if self.reference is None else self.reference.to_document(),
         }
 
@@ -102,7 +89,7 @@ class Model:
                 TargetScale.from_document(document["target_scale"]),
                 Network.from_document(document["network"]),
                 ModelCard.from_document(document["about"]),
-                document["left_out"],
+                _intervals(document),
                 None if document.get("reference") is None else Reference.from_document(document["reference"]),
             )
             _check(model, document)
@@ -124,9 +111,7 @@ def _check(model: Model, document: dict[str, Any]) -> None:
     _check_width(model)
     model.target_scale.check()
     model.network.check(model.input_map.d)
-    # An error may be infinite: of a row that the others say nothing about, in a unit near the end of the numbers.
-    numbers("left_out", np.minimum(model.left_out, _LARGEST), (len(model.left_out),), lowest=0.0)
-    must(bool(np.all(model.left_out[1:] >= model.left_out[:-1])), "'left_out' is not sorted")
+    model.intervals.check(model.input_map.d)
     if model.reference is not None:
         model.reference.check(len(model.encoding.columns))
 
@@ -141,23 +126,9 @@ def _check_width(model: Model) -> None:
     must(names <= _NAMES, "the names of its inputs are too long")
 
 
-def order_statistics(errors: Array, weight: Array | None = None) -> Array:
-    """|errors| sorted, at most _KEPT of them, evenly by rank; with weights as many, evenly by weight."""
-    if weight is not None:
-        return _weighted_ranks(np.abs(errors), weight)
-    ordered = np.sort(np.abs(errors))
-    if len(ordered) <= _KEPT:
-        return ordered
-    ranks = np.ceil((np.arange(1, _KEPT + 1)) / (_KEPT + 1) * (len(ordered) + 1)).astype(int) - 1
-    kept: Array = ordered[np.minimum(ranks, len(ordered) - 1)]
-    return kept
-
-
-def _weighted_ranks(errors: Array, weight: Array) -> Array:
-    """The k-th of q: the smallest error that k/(q + 1) of the weight, and a row of mean weight, do not exceed."""
-    order = np.argsort(errors, kind="stable")
-    q, mean = min(len(errors), _KEPT), weight.mean() if len(weight) else 1.0
-    wanted = np.arange(1, q + 1) / (q + 1) * (weight.sum() + mean)
-    places = np.searchsorted(np.cumsum(weight[order]), wanted * (1.0 - 1e-12))
-    ranked: Array = errors[order][np.minimum(places, len(errors) - 1)]
-    return ranked
+def _intervals(document: dict[str, Any]) -> Intervals:
+    """Older models have sorted |errors| of left-out rows instead, in units of the target."""
+    if "intervals" in document:
+        return Intervals.from_document(document["intervals"])
+    errors = np.asarray(document["left_out"]) / max(document["target_scale"]["scale"], np.finfo(float).tiny)
+    return Intervals(errors, own_units=True, signed=False)

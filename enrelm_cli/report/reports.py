@@ -81,6 +81,7 @@ class FitReport:
     columns: tuple[Outcome, ...] = ()
     curve: Curve | None = None  # of the chosen variant; too long for the JSON
     not_saved: str = "not saved: add -o model.joblib to keep it"
+    intervals: Json = field(default_factory=dict)  # what prediction intervals follow, and how well they do
 
     def to_json(self) -> Json:
         return {
@@ -107,6 +108,7 @@ class FitReport:
             "data": self.data.to_json(),
             "settings": self.settings,
             "notes": [*self.data.notes, *self.notes],
+            "intervals": self.intervals,
         }
 
 
@@ -208,13 +210,35 @@ class Errors:
 
 
 @dataclass(frozen=True)
+class IntervalFacts:
+    level: float
+    coverage: float | None  # share of known targets inside
+    mean_width: float | None
+
+
+@dataclass(frozen=True)
+class QuantileFacts:
+    quantile: float
+    below: float | None  # share of known targets at or below it
+
+
+@dataclass(frozen=True)
 class PredictReport:
     rows: int
     errors: Errors | None  # where the target column is present
-    interval: float | None
-    coverage: float | None  # share of known targets inside the interval
     notes: tuple[str, ...]
     timings: dict[str, float]
+    intervals: tuple[IntervalFacts, ...] = ()
+    quantiles: tuple[QuantileFacts, ...] = ()
+
+    @property
+    def interval(self) -> float | None:
+        """Of the first; `intervals` has them all."""
+        return self.intervals[0].level if self.intervals else None
+
+    @property
+    def coverage(self) -> float | None:
+        return self.intervals[0].coverage if self.intervals else None
 
     def to_json(self) -> Json:
         return {
@@ -222,6 +246,8 @@ class PredictReport:
             "errors": None if self.errors is None else self.errors.to_json(),
             "interval": self.interval,
             "coverage": self.coverage,
+            "intervals": [dict(vars(one)) for one in self.intervals],
+            "quantiles": [dict(vars(one)) for one in self.quantiles],
             "notes": list(self.notes),
             "timings": self.timings,
         }
@@ -249,6 +275,7 @@ class InfoReport:
     bytes: int
     stop: str | None = None
     notes: tuple[str, ...] = field(default=())
+    intervals: Json = field(default_factory=dict)
 
     def to_json(self) -> Json:
         document = dict(vars(self))

@@ -34,8 +34,10 @@ from enrelm_cli.report.reports import (
     CurveReport,
     FitReport,
     InfoReport,
+    IntervalFacts,
     Json,
     PredictReport,
+    QuantileFacts,
 )
 
 Report = FitReport | CurveReport | CompareReport | PredictReport | InfoReport | CheckReport
@@ -72,6 +74,7 @@ def fit_view(report: FitReport) -> list[Block]:
             ("neurons", () if "leaves" in report.facts else _chosen(report)),
             ("errors", errors_line(report.train_error, report.validation_error, report.linear_error)),
             ("details", _found(report.facts)),
+            ("intervals", intervals_line(report.intervals)),
             ("stopped", report.stop or ()),
             ("time", times(report.timings)),
             ("notes", report.notes),
@@ -175,6 +178,22 @@ def _relevance(relevance: Sequence[tuple[str, float]]) -> list[Block]:
     return blocks
 
 
+def intervals_line(facts: Json) -> str:
+    """What the widths of prediction intervals follow."""
+    if not facts.get("left_out_errors"):
+        return ""
+    follow = [
+        text for name, text in (("noise", "the noise"), ("off_data", "the distance from the data")) if facts[name]
+    ]
+    parts = [f"as wide as {' and '.join(follow)} ask for" if follow else "of one width"]
+    if not facts["symmetric"]:
+        parts.append("sides differ")
+    ratio = facts.get("score_ratio")
+    if ratio is not None and ratio < 1.0:
+        parts.append(f"left-out interval score {words.percent(1.0 - ratio)} below that of one width")
+    return " · ".join([*parts, f"from {words.counted(facts['left_out_errors'], 'left-out error')}"])
+
+
 # --- predict and info -------------------------------------------------------------------------------------------------
 
 
@@ -190,14 +209,22 @@ def predict_view(report: PredictReport) -> list[Block]:
                 f", over {words.counted(e.rows, 'row')}",
             )
         )
-    if report.interval is not None:
-        inside = (
-            "" if report.coverage is None else f": {words.percent(report.coverage)} of the known targets are inside"
-        )
-        facts.append(("interval", f"{100 * report.interval:g} %{inside}"))
+    facts.append(("interval", tuple(map(_interval_line, report.intervals))))
+    facts.append(("quantile", tuple(map(_quantile_line, report.quantiles))))
     facts.append(("time", times(report.timings)))
     facts.append(("notes", report.notes))
     return [facts_of(*facts)]
+
+
+def _interval_line(one: IntervalFacts) -> str:
+    inside = "" if one.coverage is None else f": {words.percent(one.coverage)} of the known targets are inside"
+    width = "" if one.mean_width is None else f", mean width {words.fact(one.mean_width)}"
+    return f"{100 * one.level:g} %{inside}{width}"
+
+
+def _quantile_line(one: QuantileFacts) -> str:
+    below = "" if one.below is None else f": {words.percent(one.below)} of the known targets are below"
+    return f"{one.quantile:g}{below}"
 
 
 def info_view(report: InfoReport) -> list[Block]:
@@ -217,6 +244,7 @@ def info_view(report: InfoReport) -> list[Block]:
             ),
             ("errors", errors_line(report.train_error, report.validation_error, report.linear_error)),
             ("details", _found(report.facts)),
+            ("intervals", intervals_line(report.intervals)),
             ("stopped", report.stop or ()),
             ("fitted on", ": ".join(parts) or "unknown data"),
             ("data hash", str(report.data.get("hash", ""))),

@@ -145,12 +145,39 @@ def test_intervals_hold_the_prediction_and_widen_with_the_level(model: Path, sam
     assert (wider > upper).all()
 
 
-def test_intervals_need_a_kernel_model(sample_data: Path, tmp_path: Path) -> None:
-    path = tmp_path / "m.joblib"
-    succeed("fit", sample_data / "linear.csv", "-t", "y", "--variant", "approximate", "-o", path)
-    outcome = run("predict", path, sample_data / "linear.csv", "--interval", "0.9")
+def test_intervals_and_quantiles_may_be_repeated_and_are_named_by_their_level(model: Path, sample_data: Path) -> None:
+    new = sample_data / "friedman_new.csv"
+    text = succeed("predict", model, new, "--interval", "0.9", "--interval", "0.5", "--quantile", "0.1").stdout
+    names = ["prediction", "lower_0.9", "upper_0.9", "lower_0.5", "upper_0.5", "quantile_0.1"]
+    assert text.splitlines()[0].split(",") == names
+    _, lower, upper, inner, outer, tenth = (np.array(column(text, name)) for name in names)
+    assert (lower < inner).all()
+    assert (inner < outer).all()
+    assert (outer < upper).all()
+    assert (lower < tenth).all()
+    assert (tenth < outer).all()
+    alone = succeed("predict", model, new, "--interval", "0.5").stdout
+    assert column(alone, "lower") == inner.tolist()
+
+
+@pytest.mark.parametrize("option", ["--interval", "--quantile"])
+@pytest.mark.parametrize("share", ["0", "1", "90", "nan", "-0.5"])
+def test_shares_that_are_none_are_refused(option: str, share: str, model: Path, sample_data: Path) -> None:
+    outcome = run("predict", model, sample_data / "friedman_new.csv", option, share)
     assert outcome.code == 2
-    assert "--variant kernel" in outcome.stderr
+    assert option in outcome.stderr
+    assert outcome.stdout == ""
+
+
+def test_the_papers_variants_have_intervals(sample_data: Path, tmp_path: Path) -> None:
+    path, report = tmp_path / "m.joblib", tmp_path / "r.json"
+    succeed("fit", sample_data / "linear.csv", "-t", "y", "--variant", "approximate", "-o", path)
+    succeed("predict", path, sample_data / "linear.csv", "--interval", "0.9", "--quantile", "0.2", "--report", report)
+    facts = json.loads(report.read_text())
+    assert facts["intervals"][0]["level"] == facts["interval"] == 0.9
+    assert 0.8 < facts["coverage"] < 0.98
+    assert 0.1 < facts["quantiles"][0]["below"] < 0.3
+    assert facts["intervals"][0]["mean_width"] > 0.0
 
 
 def test_curve_gives_every_size_and_three_choices(sample_data: Path) -> None:

@@ -1,0 +1,116 @@
+"""The spread of errors: what it minimises, literally; folds; rows that count more than once; off the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from enrelm_cli.judge.spread import (
+    Errors,
+    deviance,
+    ground,
+    grounds,
+    left_out,
+    noise_of,
+    off_of,
+    regress,
+    standard_error,
+)
+from enrelm_cli.kernels.arcsine import ArcsineKernel
+from enrelm_cli.types import Array
+
+RIDGES = np.array([30.0, 1.0])
+
+
+def sizes(rows: int = 240, seed: int = 0) -> tuple[Array, Array]:
+    """Features (n, 3), and errors that grow with the first; none of them far."""
+    rng = np.random.default_rng(seed)
+    F = rng.uniform(-1.0, 1.0, (rows, 3))
+    return F, np.exp(F[:, 0]) * rng.uniform(0.1, 2.0, rows)
+
+
+def rows_of(X: Array, size: Array, seed: int = 0) -> Errors:
+    fold = np.random.default_rng(seed).integers(0, 5, len(X))
+    return Errors(X, X[:, 0], size, np.ones(len(X)), fold)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_fisher_scoring_minimises_the_penalised_likelihood(which: int) -> None:
+    F, size = sizes()
+    found = regress(F, size, np.ones(len(F)), RIDGES)
+    centred = F - F.mean(axis=0)
+
+    def objective(p: Array) -> float:
+        g = p[0] + centred @ p[1:]
+        return float(np.sum(g + size * np.exp(-g)) + 0.5 * RIDGES[which] * p[1:] @ p[1:])
+
+    best = optimize.minimize(objective, np.zeros(4), method="BFGS", options={"gtol": 1e-8}).x
+    np.testing.assert_allclose(np.append(found.c[which], found.B[:, which]), best, atol=2e-4)
+
+
+def test_a_row_of_weight_three_is_three_rows() -> None:
+    F, size = sizes(80)
+    weight = np.random.default_rng(1).integers(1, 4, 80)
+    once = regress(F, size, weight.astype(float), RIDGES)
+    again = regress(np.repeat(F, weight, axis=0), np.repeat(size, weight), np.ones(weight.sum()), RIDGES)
+    np.testing.assert_allclose(once.of(F), again.of(F), rtol=1e-8, atol=1e-10)
+
+
+def test_left_out_rows_are_those_of_a_regression_without_their_fold() -> None:
+    F, size = sizes()
+    rows = rows_of(F, size)
+    g, own = left_out(F, rows, RIDGES), rows.fold == 3
+    without = regress(F[~own], size[~own], np.ones(np.count_nonzero(~own)), RIDGES)
+    np.testing.assert_allclose(g[own], without.of(F[own]))
+
+
+def test_noise_is_found_in_a_column_that_the_prediction_does_not_use() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1.0, 1.0, (600, 3))
+    rows = Errors(
+        X, X[:, 0], np.abs(np.exp(1.2 * X[:, 2]) * rng.standard_normal(600)), np.ones(600), rng.integers(0, 5, 600)
+    )
+    choices = grounds(rows.f, (X[:80], X[:80, 0], np.array([1.0, 0.0, 0.0])))
+    noise = noise_of(rows, rows.f, choices)
+    assert noise is not None
+    assert np.corrcoef(noise.g, X[:, 2])[0, 1] > 0.9
+    assert deviance(noise.g, rows.size).mean() < deviance(np.log(rows.size.mean()), rows.size).mean() - 0.1
+    # Out of fold and fitted to all rows are nearly one.
+    fitted = noise.features.outputs(np.hstack([X, rows.f[:, None]]))[:, 0]
+    assert np.abs(fitted - noise.g).mean() < 0.1
+
+
+def test_no_noise_is_found_where_errors_are_alike() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1.0, 1.0, (400, 3))
+    rows = Errors(X, X[:, 0], np.abs(rng.standard_normal(400)), np.ones(400), rng.integers(0, 5, 400))
+    assert noise_of(rows, rows.f, grounds(rows.f, (X[:60], X[:60, 0], np.ones(3)))) is None
+
+
+def test_off_the_data_is_the_variance_of_the_prediction_in_units_of_the_noise() -> None:
+    rng = np.random.default_rng(4)
+    X, alpha = rng.uniform(-1.0, 1.0, (150, 2)), 0.05
+    kernel, rows = ArcsineKernel(1.0, 1.0), rows_of(X, np.ones(150))
+    off = off_of(kernel, X[:40], rows, alpha, 150.0)
+    one = ground(kernel, X[:40])
+
+    def literal(train: Array, x: Array, T: float) -> Array:
+        F, f = one.of(train), one.of(x)
+        C = F - F.mean(axis=0)
+        A = T / len(F) * C.T @ C + alpha * np.eye(F.shape[1])
+        gap = f - F.mean(axis=0)
+        return np.einsum("ij,jk,ik->i", gap, np.linalg.inv(A), gap)
+
+    far = np.array([[4.0, -4.0], [0.0, 0.0]])
+    found = off.features.outputs(far)
+    np.testing.assert_allclose(np.sum(found**2, axis=1), literal(X, far, 150.0), rtol=1e-6)
+    assert np.sum(found[0] ** 2) > 10.0 * np.sum(found[1] ** 2)
+    own = rows.fold == 1
+    np.testing.assert_allclose(off.h[own], literal(X[~own], X[own], 150.0), rtol=1e-6)
+
+
+def test_the_standard_error_of_a_weighted_mean() -> None:
+    values = np.random.default_rng(5).standard_normal(1000)
+    assert standard_error(values, np.ones(1000)) == pytest.approx(values.std() / np.sqrt(1000))
+    assert standard_error(values, np.full(1000, 3.0)) == pytest.approx(values.std() / np.sqrt(1000))
