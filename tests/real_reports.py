@@ -86,7 +86,7 @@ def saved_reports() -> tuple[PredictReport, InfoReport]:
         path = str(Path(folder) / "model.joblib")
         saved.save(report, model, path)
         wanted = predict.Wanted(
-            (str(FOLDER / "houses.csv"),), f"{folder}/out.csv", (), False, None, False, ReadOptions()
+            (str(FOLDER / "houses.csv"),), f"{folder}/out.csv", (), False, (0.9,), (0.1,), False, ReadOptions()
         )
         predicted = predict.predict(path, wanted, engine())
         described = info.info(path)
