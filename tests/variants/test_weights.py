@@ -21,7 +21,7 @@ from enrelm_cli.inputs.transforms import transformed
 from enrelm_cli.judge.baselines import RandomElm, elm_curves, linear_error
 from enrelm_cli.judge.errors import curve_of, errors_of
 from enrelm_cli.kernels.arcsine import ArcsineKernel
-from enrelm_cli.model.model import order_statistics
+from enrelm_cli.model.intervals import order_statistics
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis, basis_of, refit, tune
 from enrelm_cli.phase_one.tuning.evidence import Evidence
@@ -227,7 +227,7 @@ def test_the_gradient_of_the_weighted_evidence_is_that_of_differences() -> None:
 def test_intervals_of_weighted_errors_are_those_of_repeated_ones_to_a_row() -> None:
     rng = np.random.default_rng(10)
     errors, w = rng.standard_normal(400), rng.integers(1, 6, 400)
-    kept, repeated = order_statistics(errors, w.astype(float)), np.sort(np.repeat(np.abs(errors), w))
+    kept, repeated = order_statistics(errors, w.astype(float)), np.sort(np.repeat(errors, w))
     assert len(kept) == 400
     assert (np.diff(kept) >= 0.0).all()
     for level in (0.5, 0.9, 0.95):
