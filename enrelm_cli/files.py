@@ -35,6 +35,7 @@ _ENDINGS = {
     "a figure": (".png", ".svg", ".pdf"),
     "JSON": (".json",),
     "ONNX": (".onnx",),
+    "TOML": (".toml",),
 }
 _OTHER_ENDINGS = (".zip", ".xlsx", ".xls", ".db", ".sqlite")
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}

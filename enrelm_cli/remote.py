@@ -232,6 +232,24 @@ class _Object:
         return getattr(self._raw, name)
 
 
+def fetch(address: Address, limit: int | None = None) -> BinaryIO:
+    """All of a remote file, as a local one without a name. The caller closes it."""
+    import tempfile
+
+    source: Any = open_object(address) if address.is_object else Download(address)
+    file = tempfile.TemporaryFile(prefix="enrelm-")  # noqa: SIM115
+    try:
+        while part := source.read(_PART):
+            file.write(part)
+            if limit is not None and file.tell() > limit:
+                raise DataError(f"{address.label}: larger than {human_bytes(limit)}", "download it first")
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
 def upload(path: str, address: Address) -> None:
     """A whole local file as an object: a store shows it when its last byte is there, or not at all."""
     with _told(address, "written", UsageError), open(path, "rb") as file:

@@ -250,8 +250,13 @@ def _one_by_one(data: DataSettings) -> list[DataSettings]:
 # --------------------------------------------------------------------------------------------------- info and export
 
 
+@dataclass(frozen=True)
+class InfoOptions(Settings):
+    command: bool = flag(False, "Print the line that made the model, and the hashes to check it.", OUTPUT)
+
+
 @command
-def info(model: ModelFile, shown: Shown, screen: Screen) -> None:
+def info(model: ModelFile, options: InfoOptions, shown: Shown, screen: Screen) -> None:
     """Describe a saved model: variant, inputs, errors, settings, versions, data.
 
     # for people
@@ -260,8 +265,12 @@ def info(model: ModelFile, shown: Shown, screen: Screen) -> None:
     enrelm info model.joblib --format json
     """
     from enrelm_cli.commands import info as library
+    from enrelm_cli.commands import recipe
     from enrelm_cli.show import render
 
+    if options.command:
+        render.origin(recipe.origin(model.path), model.path, shown.format, screen)
+        return
     render.render(library.info(model.path), shown.format, screen)
 
 

@@ -14,7 +14,7 @@ import typer
 from enrelm_cli import __version__
 from enrelm_cli.errors import Exit, UsageError, UserError
 from enrelm_cli.files import FULL, FULL_HINT, to_nowhere
-from enrelm_cli.show.screen import Screen, error
+from enrelm_cli.show.screen import Screen, error, log_line
 
 EXIT_CODES = (
     ("0", "ok"),
@@ -77,7 +77,7 @@ def guard(screen: Screen, debug: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         screen.line.clear(screen.err)
         if not screen.quiet:
-            print("interrupted", file=sys.stderr)
+            _say(screen, "interrupted")
         raise typer.Exit(int(Exit.INTERRUPTED)) from None
     except OSError as problem:
         if not is_of_stdout(problem):
@@ -123,4 +123,9 @@ def _trace(screen: Screen, problem: Exception) -> None:
 
 def _say(screen: Screen, line: str) -> None:
     """Without rich, which may be what fails; what stands in a cell cannot move the cursor here either."""
+    if screen.json:
+        level, mark, text = line.partition(": ")
+        known = bool(mark) and level in ("error", "hint")
+        log_line(screen, level if known else "log", message=text if known else line)
+        return
     screen.err.write(screen.err.spell(line) + "\n")

@@ -13,7 +13,20 @@ from typing import Annotated, Any
 import typer
 
 from enrelm_cli.cli.completion import columns, data_files
-from enrelm_cli.fields import OUTPUT, PANELS, REQUIRED, Choice, Flag, Option, Settings, all_options, flag
+from enrelm_cli.fields import (
+    OUTPUT,
+    PANELS,
+    REQUIRED,
+    RUNNING,
+    Choice,
+    Flag,
+    Option,
+    Settings,
+    all_options,
+    choice,
+    flag,
+    text,
+)
 
 
 @dataclass(frozen=True)
@@ -23,11 +36,20 @@ class ScreenSettings(Settings):
     quiet: bool = flag(False, "Print only results and errors.", OUTPUT, flags=("--quiet", "-q"))
     verbose: bool = flag(False, "Show the full report and log every pass.", OUTPUT, flags=("--verbose", "-v"))
     debug: bool = flag(False, "Show a traceback on failure.", OUTPUT)
+    log_format: str = choice(
+        "text", ("text", "json"), "Messages on stderr as text or as JSON lines.", OUTPUT, metavar="FORMAT"
+    )
+    config: str | None = text(
+        None, "Take options from this TOML file (see `enrelm config`); the line wins.", RUNNING, "FILE"
+    )
 
 
 @dataclass(frozen=True)
 class CommandLine:
-    """What stood on the line, by option: {"target": ("--target", "y"), "tune": ("--no-tune",)}."""
+    """What was said on the line, in a run file or in the environment.
+
+    By option: {"target": ("--target", "y"), "tune": ("--no-tune",)}.
+    """
 
     words: dict[str, tuple[str, ...]]
 
@@ -36,7 +58,7 @@ class CommandLine:
         typed = {}
         for parameter in context.command.params:
             source = context.get_parameter_source(parameter.name or "")
-            if source is not None and source.name == "COMMANDLINE":
+            if source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP") and parameter.name != "config":
                 typed[parameter.name or ""] = tuple(_words(parameter, context.params[parameter.name or ""]))
         return cls(typed)
 
@@ -54,11 +76,16 @@ def _words(parameter: Any, value: Any) -> list[str]:
     return [word for one in values for word in ((option, one) if option else (one,))]
 
 
+def ordered(settings: Iterable[type[Settings]], command: str) -> dict[str, Option]:
+    """A command's options by name, panel after panel."""
+    found = {option.name: option for kind in (*settings, ScreenSettings) for option in all_options(kind, command)}
+    by_panel = sorted(found.values(), key=lambda option: PANELS.index(option.panel) if option.panel else -1)
+    return {option.name: option for option in by_panel}
+
+
 def parameters(settings: Iterable[type[Settings]], command: str) -> list[inspect.Parameter]:
     """What Typer makes a command's options of. It shows panels in the order in which it meets them."""
-    found = {option.name: option for kind in (*settings, ScreenSettings) for option in all_options(kind, command)}
-    ordered = sorted(found.values(), key=lambda option: PANELS.index(option.panel) if option.panel else -1)
-    return [_parameter(option) for option in ordered]
+    return [_parameter(option) for option in ordered(settings, command).values()]
 
 
 def _parameter(option: Option) -> inspect.Parameter:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -13,12 +14,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from enrelm_cli import __version__
 from enrelm_cli.cli import startup
+from enrelm_cli.cli.config.reading import defaults, misspelt
 from enrelm_cli.cli.guard import EXIT_CODES, guard, is_of_stdout, tell_of_stdout
-from enrelm_cli.cli.options import CommandLine, ScreenSettings, parameters
-from enrelm_cli.errors import Exit, UsageError
-from enrelm_cli.fields import OUTPUT, Settings, build
+from enrelm_cli.cli.options import CommandLine, ScreenSettings, ordered, parameters
+from enrelm_cli.errors import Exit, UsageError, UserError
+from enrelm_cli.fields import OUTPUT, Option, Settings, build
 from enrelm_cli.settings import DataSettings, ReadOptions
-from enrelm_cli.show.screen import Screen, error
+from enrelm_cli.show.screen import Screen, error, note
 
 # Click's UsageError: Typer has a copy of Click within, and shows only this child of it.
 _PARSER_ERROR: Any = typer.BadParameter.__base__
@@ -40,8 +42,11 @@ class Program(TyperGroup):
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
             sys.stdout.flush()
         except _PARSER_ERROR as problem:
-            _tell(problem, self._path(sys.argv[1:] if args is None else args))
+            _tell(problem, self._path(sys.argv[1:] if args is None else args), _early_screen(args))
             code = int(Exit.USAGE)
+        except UserError as problem:  # of a run file or a variable
+            error(_early_screen(args), problem)
+            code = int(problem.exit_code)
         except OSError as problem:  # of --help and --version: commands are guarded
             if not is_of_stdout(problem):
                 raise
@@ -54,18 +59,30 @@ class Program(TyperGroup):
         return " ".join(["enrelm", *(word for word in args[:1] if word in self.commands)])
 
 
-def _tell(problem: Any, path: str) -> None:
+def _early_screen(args: Sequence[str] | None) -> Screen:
+    """The screen for what goes wrong before options are known."""
+    line = "\0".join(sys.argv[1:] if args is None else args)
+    words = ("--log-format\0json", "--log-format=json")
+    as_json = any(word in line for word in words) or os.environ.get("ENRELM_LOG_FORMAT") == "json"
+    return Screen.of(sys.stdout, sys.stderr, json=as_json)
+
+
+def _tell(problem: Any, path: str, screen: Screen) -> None:
     """A usage error of the parser."""
     if type(problem).__name__ == "NoArgsIsHelpError":
         problem.show()
-        return
+    else:
+        error(screen, _in_our_words(problem, path))
+
+
+def _in_our_words(problem: Any, path: str) -> UsageError:
     hint = f"see `{path} --help`"
     text = problem.message.rstrip(".") or problem.format_message().rstrip(".")
     text, _, suggestion = text.partition(". Did you mean ")
     close = list(getattr(problem, "possibilities", None) or ()) or [suggestion.rstrip("?")]
     if close != [""]:
         hint = f"did you mean {' or '.join(sorted(close))}?"
-    error(Screen.of(sys.stdout, sys.stderr), UsageError(text[:1].lower() + text[1:], hint))
+    return UsageError(text[:1].lower() + text[1:], hint)
 
 
 app = typer.Typer(
@@ -117,9 +134,64 @@ class _Command(TyperCommand):
             option.rich_help_panel = OUTPUT
         return option
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What is not on the line comes from the environment, and then from the run file."""
+        name = self.name or ""
+        if not ctx.resilient_parsing and name in COMMANDS and not {"-h", "--help"} & {*args}:
+            path = self.make_parser(ctx).parse_args(args=[*args])[0].get("config")
+            ctx.default_map = defaults(name, KnownOptions(), path)
+        return super().parse_args(ctx, args)
+
 
 # Every command's function, in the order of `enrelm --help`.
 COMMANDS: dict[str, Callable[..., None]] = {}
+
+
+# Commands whose words after the first are another command's: options in them are not their own.
+_OF_OTHERS = ("config",)
+
+
+class KnownOptions(Mapping[str, Mapping[str, Option]]):
+    """The options of every command by name; each command's are looked up when they are asked for."""
+
+    def __getitem__(self, name: str) -> Mapping[str, Option]:
+        return options_of(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+@functools.cache
+def options_of(name: str) -> dict[str, Option]:
+    """A command's options by name."""
+    return ordered(_settings_of(name).values(), name)
+
+
+def _settings_of(name: str) -> dict[str, type[Settings]]:
+    return {one: kind for one, kind in _parameters_of(name).items() if issubclass(kind, Settings)}
+
+
+def _parameters_of(name: str) -> dict[str, Any]:
+    return {one.name: one.annotation for one in inspect.signature(COMMANDS[name], eval_str=True).parameters.values()}
+
+
+def parsed(name: str, words: Sequence[str]) -> dict[str, Any]:
+    """What a line says of a command's options: texts, lists of them, true or false. What it lacks is no error here."""
+    if name not in {one.name for one in app.registered_commands}:
+        register(name)
+    made: Any = typer.main.get_command(app)
+    found = made.commands[name]
+    context = found.context_class(found, info_name=name)
+    try:
+        given, rest, _ = found.make_parser(context).parse_args(args=[*words])
+    except _PARSER_ERROR as problem:
+        raise _in_our_words(problem, f"enrelm {name}") from None
+    if rest:
+        raise UsageError(f"`enrelm {name}` does not take {rest[0]!r}", f"see `enrelm {name} --help`")
+    return {one: value for one, value in given.items() if value not in (None, (), []) and one in options_of(name)}
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -134,15 +206,15 @@ def register(name: str) -> None:
     A parameter that is annotated with settings becomes their options, and is handed in built and checked; so are the
     `Screen` to write on and the `CommandLine` as it was typed.
     """
-    function = COMMANDS[name]
-    wanted = {one.name: one.annotation for one in inspect.signature(function, eval_str=True).parameters.values()}
-    settings = {one: kind for one, kind in wanted.items() if issubclass(kind, Settings)}
+    function, wanted, settings = COMMANDS[name], _parameters_of(name), _settings_of(name)
 
     @functools.wraps(function)
     def run(ctx: typer.Context, **typed: Any) -> None:
         how = build(ScreenSettings, typed)
-        screen = Screen.of(sys.stdout, sys.stderr, how.quiet, how.verbose)
+        screen = Screen.of(sys.stdout, sys.stderr, how.quiet, how.verbose, json=how.log_format == "json")
         with guard(screen, how.debug):
+            for line in misspelt(KnownOptions()) if _has_variables() else ():
+                note(screen, line)
             given: dict[str, Any] = {one: build(kind, typed) for one, kind in settings.items()}
             if any(issubclass(kind, (DataSettings, ReadOptions)) for kind in settings.values()):
                 startup.import_pyarrow()
@@ -153,4 +225,9 @@ def register(name: str) -> None:
     shown = [context, *parameters(settings.values(), name)]
     run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
-    app.command(name, cls=_Command, help=_help(function.__doc__))(run)
+    raw = {"allow_interspersed_args": False} if name in _OF_OTHERS else None
+    app.command(name, cls=_Command, help=_help(function.__doc__), context_settings=raw)(run)
+
+
+def _has_variables() -> bool:
+    return any(variable.startswith("ENRELM_") for variable in os.environ)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime, timezone
 
-from enrelm_cli.commands.saved import load_model
+from enrelm_cli.commands.saved import load_model, place_of
 from enrelm_cli.inputs.outcomes import outcomes
 from enrelm_cli.report.reports import InfoReport
 
@@ -13,7 +12,7 @@ from enrelm_cli.report.reports import InfoReport
 def info(path: str) -> InfoReport:
     """What a saved model is."""
     model = load_model(path)
-    card, facts = model.card, os.stat(path)
+    card, (seconds, size) = model.card, place_of(path)
     return InfoReport(
         path=path,
         variant=card.variant,
@@ -30,8 +29,8 @@ def info(path: str) -> InfoReport:
         versions=card.versions,
         data={"name": None, **card.data},  # models of version 0.1 knew the file's name
         # The file itself holds no date: the same command gives the same bytes.
-        written=datetime.fromtimestamp(facts.st_mtime, timezone.utc).isoformat(timespec="seconds"),
-        bytes=facts.st_size,
+        written=datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds"),
+        bytes=size,
         stop=card.stop,
         notes=card.notes,
         intervals=model.intervals.facts(),

@@ -19,10 +19,11 @@ import stat
 import struct
 from typing import Any, BinaryIO
 
-from enrelm_cli.errors import ModelFileError, UsageError
+from enrelm_cli.errors import DataError, ModelFileError, UsageError
 from enrelm_cli.model.document import canonical, checksums, fresh, is_text, verify
 from enrelm_cli.model.problems import AGAIN, GIVE_MODEL, Problem, damaged, reason, shown
 from enrelm_cli.model.reader import LIMIT_VARIABLE, Reader
+from enrelm_cli.remote import address_of, fetch, is_remote
 from enrelm_cli.sizes import parse_size
 
 FORMAT = "enrelm-model"
@@ -86,7 +87,7 @@ def load(path: str, limit: int | None = None) -> dict[str, Any]:
     """
     limit = _limit_from_environment() if limit is None else limit
     try:
-        with _open_regular(path) as file:
+        with opened(path, limit) as file:
             return _read_document(file, os.fstat(file.fileno()).st_size, limit)
     except Problem as problem:
         raise ModelFileError(f"{shown(path)} {problem.problem}", problem.hint) from problem
@@ -100,6 +101,16 @@ def _limit_from_environment() -> int:
         return parse_size(text)
     except ValueError as problem:
         raise UsageError(f"{LIMIT_VARIABLE}={shown(text)} {problem}", f"write it like {LIMIT_VARIABLE}=8GiB") from None
+
+
+def opened(path: str, limit: int | None = None) -> BinaryIO:
+    """The bytes of a model file, here or in an object store; what is wrong with it is a ModelFileError or a Problem."""
+    if not is_remote(path):
+        return _open_regular(path)
+    try:
+        return fetch(address_of(path), limit)
+    except DataError as error:
+        raise ModelFileError(error.problem, error.hint) from error
 
 
 def _open_regular(path: str) -> BinaryIO:

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from enrelm_cli.show.screen import Face, Screen
+from enrelm_cli.show.screen import Face, Screen, log_line
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from enrelm_cli.commands.recipe import Origin
     from enrelm_cli.report.blocks import Block
     from enrelm_cli.report.reports import CompareReport, CurveReport, PredictReport
     from enrelm_cli.report.views import Report
@@ -79,8 +80,27 @@ def _draw(report: Report, screen: Screen) -> None:
 
 def errors(screen: Screen, report: PredictReport) -> None:
     """How good predictions were, on stderr: stdout carries the predictions. Its notes are shown as warnings before."""
-    if not screen.quiet:
-        render(replace(report, notes=()), "table", screen.on_stderr())
+    if screen.quiet:
+        return
+    if screen.json:
+        log_line(screen, "result", **report.to_json())
+        return
+    render(replace(report, notes=()), "table", screen.on_stderr())
+
+
+def origin(made: Origin, path: str, form: str, screen: Screen) -> None:
+    """The line that made a model, to be pasted into a shell; the rest are comments there."""
+    from enrelm_cli.report import words
+
+    line = words.shell(["enrelm", "fit", "DATA", *made.words, "-o", path.rsplit("/", 1)[-1]])
+    if form == "json":
+        _write_json(screen, {"command": line, **made.to_json()})
+        return
+    versions = ", ".join(f"{name} {version}" for name, version in made.versions.items())
+    screen.out.write(f"{screen.out.spell(line)}\n")
+    screen.out.write(f"# data: {words.counted(made.rows, 'row')}, hash {made.data_hash} (`enrelm fit` prints it)\n")
+    screen.out.write(f"# model: sha256 {made.model_hash} (`sha256sum`; other machines may round otherwise)\n")
+    screen.out.write(f"# made with {versions}\n")
 
 
 def plot(report: CurveReport | CompareReport | Sequence[CompareReport], path: str) -> None:

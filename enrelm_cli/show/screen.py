@@ -7,12 +7,14 @@ command line itself is printed before anything heavy is imported.
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING, TextIO
 
@@ -137,6 +139,7 @@ class Screen:
     err: Face
     quiet: bool = False
     verbose: bool = False
+    json: bool = False  # messages are JSON lines
     line: _Line = field(default_factory=_Line, compare=False, repr=False)
 
     @classmethod
@@ -147,9 +150,10 @@ class Screen:
         quiet: bool = False,
         verbose: bool = False,
         environment: Mapping[str, str] | None = None,
+        json: bool = False,
     ) -> Screen:
         known = os.environ if environment is None else environment
-        return cls(Face.of(stdout, known), Face.of(stderr, known), quiet, verbose)
+        return cls(Face.of(stdout, known), Face.of(stderr, known), quiet, verbose, json)
 
     def on_stderr(self) -> Screen:
         """For a command whose stdout carries rows: its report goes to stderr."""
@@ -176,12 +180,25 @@ def warn(screen: Screen, text: str) -> None:
 
 def error(screen: Screen, problem: UserError) -> None:
     """What is wrong, and what to type next."""
+    if screen.json:
+        told = {"message": problem.problem, "hint": problem.hint, "exit_code": int(problem.exit_code)}
+        log_line(screen, "error", **told)
+        return
     _message(screen, "error", "bold red", problem.problem)
     if problem.hint:
         _message(screen, "hint", "green", problem.hint)
 
 
+def log_line(screen: Screen, level: str, **facts: object) -> None:
+    """A JSON line for batch jobs: the time, the level, and what is to be said."""
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    screen.err.write(json.dumps({"time": now, "level": level, **facts}, default=str) + "\n")
+
+
 def _message(screen: Screen, kind: str, style: str, text: str) -> None:
+    if screen.json:
+        log_line(screen, kind, message=text)
+        return
     from rich.text import Text
 
     screen.line.clear(screen.err)
@@ -216,7 +233,7 @@ class ProgressBar:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
-        self._bar = screen.err.cursor and not screen.quiet
+        self._bar = screen.err.cursor and not screen.quiet and not screen.json
         self._lock = threading.Lock()
         self._passes = 0
         self._open: list[_Pass] = []  # a pass may start while another is under way: the innermost is drawn
@@ -248,7 +265,14 @@ class ProgressBar:
             if self._bar:
                 self._screen.line.clear(self._screen.err)
             if self._screen.verbose and not self._screen.quiet:
-                self._screen.err.write(self._screen.err.spell(done.log(time.monotonic())) + "\n")
+                self._log(done, time.monotonic())
+
+    def _log(self, done: _Pass, now: float) -> None:
+        if self._screen.json:
+            seconds = round(now - done.started, 6)
+            log_line(self._screen, "log", number=done.number, **{"pass": done.label}, rows=done.rows, seconds=seconds)
+            return
+        self._screen.err.write(self._screen.err.spell(done.log(now)) + "\n")
 
 
 @dataclass

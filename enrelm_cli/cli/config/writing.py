@@ -1,0 +1,114 @@
+"""enrelm config: a run file from a command as it would be typed, or from a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from enrelm_cli.cli.program import COMMANDS, command, options_of, parsed
+from enrelm_cli.errors import UsageError
+from enrelm_cli.fields import OUTPUT, PANELS, REQUIRED, Flag, Option, Real, Settings, Whole, argument, text
+from enrelm_cli.files import Output, check_outputs, write_whole
+from enrelm_cli.show.screen import Screen
+
+
+@dataclass(frozen=True)
+class ConfigOptions(Settings):
+    words: tuple[str, ...] = argument(
+        "line", "A command with its options, as it would be typed; or a saved model.", "COMMAND...", repeatable=True
+    )
+    output: str = text("-", "Write to this file instead of stdout.", OUTPUT, "FILE", flags=("--output", "-o"))
+
+
+@command
+def config(options: ConfigOptions, screen: Screen) -> None:
+    """Write a run file for --config: of a command and its options, or of the fit that made a model.
+
+    # what is typed here, and every other option with its default
+    enrelm config fit sample_data/friedman.csv --target y > run.toml
+    # the fit of a model; name the data on the line
+    enrelm config model.joblib > again.toml
+    """
+    check_outputs([], [Output("-o", options.output, "TOML")])
+    name, given = _given(options.words)
+    write_whole(options.output, run_file(name, options_of(name), given).encode())
+
+
+def _given(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """(command, what was typed for its options): of a line, or of a model."""
+    first, *rest = words
+    if first == "config":
+        raise UsageError("a run file for `enrelm config` has nothing to say", "name another command")
+    if first in COMMANDS:
+        given = {name: value for name, value in parsed(first, rest).items() if name != "config"}
+        for name, value in given.items():
+            option = options_of(first)[name]
+            option.check(option.value(value))
+        return first, given
+    if len(words) > 1 or not _may_be_a_model(first):
+        close = get_close_matches(first, COMMANDS, n=1)
+        hint = f"did you mean {close[0]}?" if close else "name a command such as fit, or a saved model"
+        raise UsageError(f"there is no command {first!r}", hint)
+    from enrelm_cli.commands.recipe import recipe_of
+    from enrelm_cli.commands.saved import load_model
+
+    return "fit", dict(recipe_of(load_model(first)))
+
+
+def _may_be_a_model(path: str) -> bool:
+    import os
+
+    return path.endswith(".joblib") or "://" in path or os.path.isfile(path)
+
+
+def run_file(name: str, options: Mapping[str, Option], given: Mapping[str, Any]) -> str:
+    """The run file: what is given as keys, every other option as a comment with its default."""
+    lines = [
+        f"# Options of `enrelm {name} --config FILE`; the line and ENRELM_... variables win over them.",
+        "# Behind a # stands what holds without the key. Paths are as on the line.",
+        f"[{name}]",
+    ]
+    panels = sorted({option.panel for option in options.values()}, key=lambda one: PANELS.index(one) if one else -1)
+    for panel in panels:
+        lines += ["", f"# --- {panel}"] if panel else []
+        for option in options.values():
+            if option.panel == panel and option.name != "config":
+                lines += _entry(option, given)
+    return "\n".join(lines) + "\n"
+
+
+def _entry(option: Option, given: Mapping[str, Any]) -> Iterator[str]:
+    yield f"# {option.help}"
+    if option.name in given:
+        yield f"{option.name} = {_value(option, given[option.name])}"
+        return
+    yield f"# {option.name} = {_default(option)}"
+
+
+def _default(option: Option) -> str:
+    if option.default is REQUIRED or option.repeatable:
+        return f'["{option.kind.metavar.rstrip(".")}"]' if option.repeatable else f'"{option.kind.metavar}"'
+    if option.default is None and option.default_text is None:
+        return f'"{option.kind.metavar}"'
+    return _value(option, option.default if isinstance(option.kind, Flag) else option.default_text)
+
+
+def _value(option: Option, typed: Any) -> str:
+    """As TOML: numbers plain, texts in quotes, several in a list."""
+    if isinstance(option.kind, Flag):
+        return "true" if typed else "false"
+    if isinstance(typed, (list, tuple)):
+        return f"[{', '.join(_scalar(option, one) for one in typed)}]"
+    return _scalar(option, typed)
+
+
+def _scalar(option: Option, typed: str) -> str:
+    if isinstance(option.kind, Whole) and typed.lstrip("+-").isdecimal():
+        return str(int(typed))
+    if isinstance(option.kind, Real):
+        return repr(float(typed))
+    # A text of JSON is one of TOML but for the last control character of ASCII.
+    return json.dumps(typed, ensure_ascii=False).replace("\x7f", "\\u007f")

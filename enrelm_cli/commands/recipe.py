@@ -1,0 +1,125 @@
+"""The fit that made a model, as options: from what its file says. Where the data lay is not known there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from enrelm_cli.commands.saved import content_of, load_model
+from enrelm_cli.errors import ModelFileError
+from enrelm_cli.fields import Flag, Option, Settings, nested, options
+from enrelm_cli.inputs.encoding import Encoding
+from enrelm_cli.model.model import Model
+from enrelm_cli.settings import MethodSettings, SplitSettings
+from enrelm_cli.table.kinds import Kind
+from enrelm_cli.table.options import DEFAULT_NULLS, ReadAs
+
+# Options whose names can stand in one list, where none of them holds a letter that lists and patterns use.
+_OF_COLUMNS = ("inputs", "categorical", "group")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What it takes to make a model again, and to see that it is the same."""
+
+    words: tuple[str, ...]  # of the line, without the data
+    rows: int
+    data_hash: str
+    model_hash: str
+    versions: dict[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "words": list(self.words)}
+
+
+def origin(path: str) -> Origin:
+    """How a model file came to be, and the hashes of its data and of itself."""
+    model = load_model(path)
+    words = [word for name, value in recipe_of(model) for word in _words(name, value)]
+    card = model.card
+    data = card.data
+    digest = hashlib.sha256(content_of(path)).hexdigest()
+    return Origin(tuple(words), int(data["rows"]), str(data["hash"]), digest, dict(card.versions))
+
+
+def recipe_of(model: Model) -> Iterator[tuple[str, Any]]:
+    """(option, what to type) of each option of `fit` that is not at its default."""
+    encoding, card = model.encoding, model.card
+    yield "target", encoding.target
+    yield from _columns(encoding)
+    yield from _reading(encoding.read)
+    yield "variant", card.variant
+    said = card.settings
+    try:
+        yield from _settings(SplitSettings, said["split"])
+        method = {**said["method"], "kernel": said["kernel"], "inputs": said["inputs"]}
+        yield from _settings(MethodSettings, method)
+        if said["missing"] != "fill":
+            yield "missing", str(said["missing"])
+        yield from _held_out(said["split"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ModelFileError("the model does not say how it was fitted", "fit it again with this version") from error
+
+
+def _held_out(said: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for role in ("group", "time"):
+        if said.get(role):
+            yield role, said[role]
+    if said.get("validation_files"):
+        yield "validation", ["FILE"] * int(said["validation_files"])
+
+
+def _columns(encoding: Encoding) -> Iterator[tuple[str, Any]]:
+    """Every column that the fit looked at, also those of which it made no input: they count in the data's hash."""
+    left_out = [one.name for one in encoding.left_out if one.kind is not Kind.OTHER]
+    yield "inputs", sorted([*(column.name for column in encoding.columns), *left_out])
+    categorical = sorted(column.name for column in encoding.columns if column.categorical)
+    if categorical:
+        yield "categorical", categorical
+    if encoding.weight is not None:
+        yield "weight", encoding.weight
+
+
+def _reading(read: ReadAs) -> Iterator[tuple[str, Any]]:
+    plain = ReadAs()
+    for name in ("delimiter", "decimal", "encoding"):
+        if getattr(read, name) != getattr(plain, name):
+            yield name, getattr(read, name)
+    nulls = [text for text in read.nulls if text]
+    if nulls:
+        yield ("null" if read.number_nulls == DEFAULT_NULLS else "only_null"), nulls
+
+
+def _settings(kind: type[Settings], said: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What is not at its default, field by field; a field that the model does not know had its default."""
+    for field, option in options(kind).items():
+        value = said.get(field, option.default)
+        if value != option.default:
+            yield option.name, _typed(option, value)
+    for field, inner in nested(kind).items():
+        yield from _settings(inner, said[field])
+
+
+def _typed(option: Option, value: Any) -> Any:
+    """As one would type it."""
+    if isinstance(option.kind, Flag):
+        return bool(value)
+    if isinstance(value, (list, tuple)):
+        return [str(one) for one in value]
+    words = getattr(option.kind, "words", {})
+    return next((word for word, meant in words.items() if meant == value), str(value))
+
+
+def _words(name: str, value: Any) -> list[str]:
+    flag = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return [flag if value else f"--no-{flag.removeprefix('--')}"]
+    if (
+        isinstance(value, list)
+        and name in _OF_COLUMNS
+        and not any({*",*?["} & {*one} or one != one.strip() for one in value)
+    ):
+        value = ",".join(value)
+    return [word for one in (value if isinstance(value, list) else [value]) for word in (flag, one)]
