@@ -21,6 +21,7 @@ from enrelm_cli.inputs.training import Training, training
 from enrelm_cli.judge.curve import Curve, ElmBand
 from enrelm_cli.judge.errors import errors_of
 from enrelm_cli.judge.methods import Method, Task, methods
+from enrelm_cli.judge.trust import time_warning
 from enrelm_cli.phase_one.phase_one import Basis, Start, refit
 from enrelm_cli.report.reports import CompareReport, CompareRow
 from enrelm_cli.settings import DataSettings, ElmSettings, EngineSettings, MethodSettings, SplitSettings
@@ -109,7 +110,7 @@ def compare(
         sizes=_sizes(first.data),
         timings=timer.report(),
         settings=settings_facts(data, dataset.roles, split, asked, where),
-        notes=constant_note(first.data),
+        notes=(*constant_note(first.data), *time_warning(first.data.rows)),
         time=data.roles.time,
     )
 

@@ -8,6 +8,7 @@ from enrelm_cli.commands.facts import constant_note, data_facts, settings_facts
 from enrelm_cli.commands.steps import fit_variants, open_rows, phase_one
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.judge.baselines import elm_band
+from enrelm_cli.judge.trust import time_warning
 from enrelm_cli.report.reports import CurveReport
 from enrelm_cli.settings import DataSettings, ElmSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
@@ -43,5 +44,5 @@ def curve(
         validation_rows=opened.validation_rows,
         timings=timer.report(),
         settings=settings_facts(data, opened.dataset.roles, split, method, where),
-        notes=constant_note(opened.data),
+        notes=(*constant_note(opened.data), *time_warning(opened.data.rows)),
     )

@@ -19,6 +19,7 @@ from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.fitting import FittedVariant, refit_variant, with_errors
 from enrelm_cli.judge.intervals import intervals_of
 from enrelm_cli.judge.relevance import shares
+from enrelm_cli.judge.trust import copies_warning, time_warning
 from enrelm_cli.model.explanation.contributions import reference_of
 from enrelm_cli.model.model import Model
 from enrelm_cli.model.network import Network
@@ -82,6 +83,7 @@ def fit(
         columns=outcomes(opened.dataset.encoding, final.data.view.input_map),
         notes=facts.fit_notes(final, method, winner.chosen.neurons),
         intervals=found.facts(),
+        warnings=(*time_warning(opened.dataset.rows), *copies_warning([one for one, _ in fitted])),
     )
     view = final.data.view
     scale = view.target_scale

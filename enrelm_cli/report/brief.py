@@ -34,6 +34,7 @@ def _fit(report: FitReport) -> list[Block]:
         ("read", read(report.data)),
         ("rows", fit_rows(report)),
         ("errors", errors_line(report.train_error, report.validation_error, report.linear_error)),
+        ("warning", report.warnings),
         ("columns", _most_relevant(report.relevance)),
         ("time", f"total {words.seconds(report.timings['total'])}" if "total" in report.timings else ""),
         ("notes", _counted([*report.data.notes, *report.notes])),

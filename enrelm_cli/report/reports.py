@@ -82,6 +82,7 @@ class FitReport:
     curve: Curve | None = None  # of the chosen variant; too long for the JSON
     not_saved: str = "not saved: add -o model.joblib to keep it"
     intervals: Json = field(default_factory=dict)  # what prediction intervals follow, and how well they do
+    warnings: tuple[str, ...] = ()  # why the validation error may not hold
 
     def to_json(self) -> Json:
         return {
@@ -109,6 +110,7 @@ class FitReport:
             "settings": self.settings,
             "notes": [*self.data.notes, *self.notes],
             "intervals": self.intervals,
+            "warnings": list(self.warnings),
         }
 
 

@@ -73,6 +73,7 @@ def fit_view(report: FitReport) -> list[Block]:
             ("rows", fit_rows(report)),
             ("neurons", () if "leaves" in report.facts else _chosen(report)),
             ("errors", errors_line(report.train_error, report.validation_error, report.linear_error)),
+            ("warning", report.warnings),
             ("details", _found(report.facts)),
             ("intervals", intervals_line(report.intervals)),
             ("stopped", report.stop or ()),

@@ -11,6 +11,7 @@ from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array
+from enrelm_cli.variants._near_copies import NearCopies
 
 
 class Variant(ABC):
@@ -35,6 +36,10 @@ class Variant(ABC):
         latest rows of all (NaN for the others then): (q,), or none where they are unknown.
         """
         return np.zeros(0)
+
+    def near_copies(self, basis: Basis, network: Network) -> NearCopies | None:
+        """What near-copies among the training rows do to left-out errors; None where that is unknown."""
+        return None
 
     def only_size(self, network: Network) -> str | None:
         """What the network consists of, where it is not one of many nested sizes."""

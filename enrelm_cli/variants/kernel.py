@@ -30,6 +30,7 @@ from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array, Keys
 from enrelm_cli.variants._left_out import blocks_left_out, errors_of_blocks, fold_blocks
+from enrelm_cli.variants._near_copies import NearCopies, near_copies
 from enrelm_cli.variants._variant import Variant
 
 # The kernel is at most 1, so alpha compares noise with signal. Less than this trusts the target to its last digit,
@@ -195,6 +196,10 @@ class Kernel(Variant):
     def left_out(self, basis: Basis, network: Network) -> Array:
         alpha = (network.facts or {})["alpha"]
         return left_out_errors(basis.data, basis.eigen, alpha, network.size)
+
+    def near_copies(self, basis: Basis, network: Network) -> NearCopies | None:
+        alpha = (network.facts or {})["alpha"]
+        return near_copies(basis.data, basis.eigen, basis.tuned.kernel, alpha)
 
 
 VARIANT = Kernel()

@@ -18,6 +18,10 @@ from enrelm_cli.types import Array
 
 _TWO_NEIGHBOURS = 2.0 / 3.0  # var(e - (a + b)/2) = 3/2 sigma^2
 
+# Neighbours in time whose targets correlate as much are alike; by chance of n of them 1/sqrt(n) would.
+ALIKE = 0.3
+_FEW_MOMENTS, _BY_CHANCE = 30, 5.0
+
 
 def ranks(values: Array) -> Array:
     """(t,) from 1; equal values share the mean of theirs."""
@@ -72,3 +76,19 @@ def drift(time: Array, y: Array, parts: int = 10) -> tuple[float, float]:
     share = 1.0 - (within / rest) / (total / (len(r) - 1.0))
     ratio = (between / (groups - 1.0)) / max(within / rest, np.finfo(float).tiny)
     return share, float(fdtrc(groups - 1, rest, ratio))
+
+
+def alike_in_time(time: Array, y: Array) -> float:
+    """The correlation of the ranks of y of rows that follow each other in time; 0 where chance gives as much.
+
+    Rows of one time are averaged first: they are no neighbours in time.
+    """
+    known = ~np.isnan(time)
+    moments, place, count = np.unique(time[known], return_inverse=True, return_counts=True)
+    if len(moments) < _FEW_MOMENTS:
+        return 0.0
+    r = np.bincount(place, ranks(y[known])) / count
+    r = r - r.mean()
+    total = float(r @ r)
+    correlation = float(r[1:] @ r[:-1]) / total if total > 0.0 else 0.0
+    return correlation if correlation > _BY_CHANCE / np.sqrt(len(r)) else 0.0

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from enrelm_cli.fold.hashing import combine, hash_numbers
-from enrelm_cli.inputs.inspection.alone import drift
+from enrelm_cli.inputs.inspection.alone import ALIKE, alike_in_time, drift
 from enrelm_cli.inputs.inspection.columns import sample_of
 from enrelm_cli.inputs.inspection.findings import Finding, Level
 from enrelm_cli.inputs.inspection.suspects import MOSTLY, Looked
@@ -26,8 +26,8 @@ _DATES = (Kind.DATE, Kind.ZONED)
 def about_rows(looked: Looked) -> Iterator[Finding]:
     yield from _amount(looked.survey)
     yield from _repeats(looked)
-    ordered = list(_in_time(looked))
-    yield from ordered or _neighbours(looked)
+    if not looked.survey.roles.split_by:
+        yield from list(_in_time(looked)) or _neighbours(looked)
 
 
 def _amount(survey: SampledSurvey) -> Iterator[Finding]:
@@ -77,6 +77,11 @@ def _in_time(looked: Looked) -> Iterator[Finding]:
             yield _time("warning", name, f"rows look time-ordered along {name!r}: the error of random rows may flatter")
             return
     if survey.roles.target is not None:
+        alike = {name: alike_in_time(sample_of(survey, name), looked.raw.y) for name in dates}
+        for name in [one for one in alike if alike[one] >= max(ALIKE, *alike.values())]:
+            text = f"rows look time-ordered along {name!r}: targets of neighbours correlate ({alike[name]:.2f})"
+            yield _time("warning", name, f"{text}; the error of random rows may flatter")
+            return
         found = {name: drift(sample_of(survey, name), looked.raw.y) for name in dates}
         moving = {name: share for name, (share, chance) in found.items() if share > _DRIFT and chance < _CHANCE}
         if moving:
