@@ -18,7 +18,7 @@ from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.fold.weights import mean, times
 from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.maps.column_map import ColumnMap, folds_of
-from enrelm_cli.inputs.maps.dates import DAY_OF_YEAR, DAYS, MONTH, VALUE
+from enrelm_cli.inputs.maps.dates import DAY_OF_YEAR, DAYS, MONTH, PARTS, VALUE
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
 from enrelm_cli.inputs.maps.levels import LevelSums
 from enrelm_cli.inputs.maps.numbers import Scores, Squashed, ValueIndicators
@@ -41,13 +41,16 @@ _BIAS = 0.5
 _WITHOUT = ((), (VALUE, DAYS), (VALUE, DAYS, MONTH, DAY_OF_YEAR))
 
 
-def candidates(data: Training, settings: InputSettings) -> tuple[Training, ...]:
-    """The same rows through each map and scale that may be chosen, the target's own scale first."""
+def candidates(data: Training, settings: InputSettings, like: InputMap | None = None) -> tuple[Training, ...]:
+    """The same rows through each map and scale that may be chosen, the target's own scale first.
+
+    `like`: a map of some of the rows, whose parts of the time (--time) these have, too.
+    """
     scales = _scales(data, settings)
     if settings.map == "plain":
         return tuple(data.through(data.view.input_map, scale) for scale in scales)
     sums = _level_sums(data, scales)
-    without = _unforeseen(data, settings, scales[0], sums[0])
+    without = _unforeseen(data, settings, scales[0], sums[0]) if like is None else _left_out_of(like, data)
     maps = [_robust(data, settings, of_scale, without) for of_scale in sums]
     return tuple(data.through(one, scale) for one, scale in zip(maps, scales, strict=True))
 
@@ -63,6 +66,12 @@ def _unforeseen(data: Training, settings: InputSettings, scale: Scale, sums: dic
     rows = {without: data.through(one, scale) for without, one in tried.items()}
     errors = {without: Candidate(one, distinct_rows(one.sample())).shared_error() for without, one in rows.items()}
     return min(errors, key=lambda without: errors[without])
+
+
+def _left_out_of(like: InputMap, data: Training) -> tuple[str, ...]:
+    """The parts of the time that a map has not."""
+    of_time = [one for one in like.expansion.maps if data.rows.columns[one.column].name == data.rows.time]
+    return tuple(part for part in PARTS if not any(_made_of(one, (part,)) for one in of_time))
 
 
 def _scales(data: Training, settings: InputSettings) -> tuple[Scale, ...]:

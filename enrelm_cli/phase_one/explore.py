@@ -8,6 +8,7 @@ import numpy as np
 
 from enrelm_cli.fold.resources import cores
 from enrelm_cli.fold.weights import mean
+from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.phase_one.candidates import Candidate, candidates
 from enrelm_cli.phase_one.left_out import distinct_rows
@@ -19,12 +20,14 @@ from enrelm_cli.types import Array
 Found = tuple[Candidate, Explored]
 
 
-def search(data: Training, method: MethodSettings, spread: float | None = None) -> tuple[Training, Tuning]:
+def search(
+    data: Training, method: MethodSettings, spread: float | None = None, like: InputMap | None = None
+) -> tuple[Training, Tuning]:
     """The rows through the map and the target scale that predict left-out rows best, and the kernel tuned on them.
 
-    `spread`: of the prior on single inputs' variances, where it is known.
+    `spread`: of the prior on single inputs' variances, where it is known. `like`: has the parts of a time to be used.
     """
-    each = [Candidate(one, distinct_rows(one.sample())) for one in candidates(data, method.inputs)]
+    each = [Candidate(one, distinct_rows(one.sample())) for one in candidates(data, method.inputs, like)]
     progress = data.rows.engine.progress
     progress.start("tuning, in evaluations", method.kernel.tune_steps * len(each))
     try:

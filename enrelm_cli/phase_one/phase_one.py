@@ -74,10 +74,10 @@ class Tuned:
 
 
 def tune(
-    data: Training, method: MethodSettings, start: Start, found: Tuning | None = None, spread: float | None = None
+    data: Training, method: MethodSettings, start: Start, found: Tuning | None = None, before: Tuned | None = None
 ) -> Tuned:
-    """The kernel of one start. `found`: what tuning gave before, on some of these rows, is taken over; `spread`: only
-    that of its prior.
+    """The kernel of one start. `found`: what tuning gave before, on some of these rows, is taken over; `before`: only
+    the spread of its prior, and which parts of a time are inputs.
     """
     settings = method.kernel
     nngp.require(settings.activation, settings.backend)
@@ -87,7 +87,10 @@ def tune(
         return Tuned(start, data, fixed_kernel(settings), many)
     if start is Start.PAPER:
         return Tuned(start, data, fixed_kernel(settings), PAPER_LANDMARKS)
-    data, tuning = (data, found) if found is not None else search(data, method, spread)
+    if found is None:
+        spread = None if before is None or before.tuning is None else before.tuning.spread
+        data, found = search(data, method, spread, None if before is None else before.data.view.input_map)
+    tuning = found
     v, b, depth = tuning.kernel.weight_variance, tuning.kernel.bias_variance, tuning.kernel.depth
     # Tuned for erf: its variances serve the other activations too (tanh on friedman: 0.30, not tuned 0.52).
     kernel = nngp.kernel_of(settings.activation, settings.backend, v, b, depth)
@@ -101,10 +104,8 @@ def tune_again(before: Tuned, data: Training, method: MethodSettings) -> Tuned:
     view = before.data.view
     transform = view.target_scale.transform
     if before.tuning is None or data.T <= TUNED_AGAIN:
-        spread = None if before.tuning is None else before.tuning.spread
-        return tune(
-            data, replace(method, inputs=replace(method.inputs, transform=transform)), before.start, None, spread
-        )
+        inputs = replace(method.inputs, transform=transform)
+        return tune(data, replace(method, inputs=inputs), before.start, before=before)
     # What was tuned knows the inputs that the training rows gave, and no other.
     seen = replace(data, view=view.trained_on(data.view.split))
     return tune(seen, method, before.start, before.tuning)

@@ -124,7 +124,7 @@ def later_error(model: enrelm.EnrelmRegressor, file: Path, mean: float) -> float
 
 
 def test_sales_by_time_report_the_error_of_later_days_and_warn_without(tmp_path: Path) -> None:
-    now, later = sales(tmp_path, 400, 180)
+    now, later = sales(tmp_path, 500, 180)
     mean = float(np.mean([float(line.rsplit(",", 1)[1]) for line in now.read_text().splitlines()[1:]]))
     plain, timed = (
         enrelm.fit(str(now), "sales", variant="kernel", tune_steps=30, **options) for options in ({}, {"time": "date"})
@@ -185,3 +185,11 @@ def test_errors_and_intervals_of_groups_hold_on_fresh_ones(make: object) -> None
     print(f"coverage {coverage:.3f}, reported - fresh {gap:+.3f} (standard error {standard_error:.3f})")
     assert abs(coverage - 0.9) < 0.02
     assert abs(gap) < 2.0 * standard_error
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_a_table_of_two_or_three_groups_is_fitted(groups: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 2))
+    model = enrelm.EnrelmRegressor(variant="kernel", tune_steps=20).fit(X, X[:, 0], groups=np.arange(90) % groups)
+    assert model.report_.to_json()["validation_error"] < 0.3

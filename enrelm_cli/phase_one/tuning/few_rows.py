@@ -53,7 +53,7 @@ def _held_out(centred: Centred, left_out: NDArray[np.bool_], spread: float, star
     known, new = centred.sample.where(~left_out), centred.sample.where(left_out)
     others = Centred(known, centred.shared)
     kernel = others.fit(known.rows, spread, Fit(np.inf, start, known.rows), _STEPS, budget).found.kernel
-    ridge = leave_one_out(kernel.gram(known.X, known.X), known.y, weight=known.weight)
+    ridge = leave_one_out(kernel.gram(known.X, known.X), known.y, weight=known.weight, block=known.block)
     errors: Array = new.y - (ridge.offset + kernel.gram(new.X, known.X) @ ridge.dual)
     return errors
 

@@ -10,7 +10,7 @@ from enrelm_cli.columns import beside, plain
 from enrelm_cli.fold.unlocked import cholesky, lower_solve
 from enrelm_cli.fold.weights import Weights, mean, times
 from enrelm_cli.kernels.arcsine import ArcsineKernel
-from enrelm_cli.phase_one.left_out import STAYS, Block, Smoother, tried
+from enrelm_cli.phase_one.left_out import Block, Smoother, tried
 from enrelm_cli.phase_one.tuning.hyper import BOUND_ALPHA
 from enrelm_cli.types import Array
 
@@ -69,7 +69,7 @@ def _without(
     U: Array, gain: Array, residual: Array, free: Array, block: Block | None, root: Array | None = None
 ) -> Array:
     """(n, a) left-out errors from residuals, H = 11'/n + U diag(gain) U' and 1 - diag H. All times `root`, if any."""
-    if block is None or (block == STAYS).all():
+    if block is None or (block == block[0]).all():  # nothing would be left, or nothing is left out
         left_out: Array = residual / np.maximum(free, 1e-10)
         return left_out if root is None else left_out / root[:, None]
     root = np.ones(len(U)) if root is None else root

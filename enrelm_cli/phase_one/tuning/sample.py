@@ -59,9 +59,11 @@ class Sample:
         return self.rows < 3 or not np.any(self.y) or not np.any(self.X)
 
     def where(self, mask: NDArray[np.bool_]) -> Sample:
-        """The rows that the mask keeps, which nothing ties together any more."""
+        """The rows that the mask keeps. Those of a group stay together; of the latest rows none is left."""
         weight = None if self.weight is None else self.weight[mask]
-        return replace(self, X=self.X[mask], y=self.y[mask], weight=weight, block=None)
+        tied = self.block is not None and not (self.block == STAYS).any()
+        block = np.unique(self.block[mask], return_inverse=True)[1] if tied and self.block is not None else None
+        return replace(self, X=self.X[mask], y=self.y[mask], weight=weight, block=block)
 
 
 @dataclass(frozen=True)
