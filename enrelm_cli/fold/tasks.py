@@ -10,9 +10,7 @@ import io
 import os
 import pickle
 import socket
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -63,7 +61,7 @@ def map_task(packed: bytes, function: Callable[[Any], Any], *shared: Shared) -> 
 
 def merge_task(first: Part, second: Part) -> Part:
     """Two neighbours as one."""
-    with _one_thread():
+    with single_threaded_blas():
         return first.merge(second)
 
 
@@ -78,7 +76,7 @@ def unpack_task(packed: bytes) -> Any:
 
 
 def _attempt(packed: bytes, shared: Sequence[Shared], work: Callable[[Iterable[Any]], Part]) -> Part:
-    with _one_thread():
+    with single_threaded_blas():
         try:
             for one in shared:
                 one.check()
@@ -88,32 +86,6 @@ def _attempt(packed: bytes, shared: Sequence[Shared], work: Callable[[Iterable[A
         except (FileNotFoundError, PermissionError) as error:
             problem = f"{error.filename}: cannot be read on worker {socket.gethostname()} ({error.strerror})"
             return Part(0, error=DataError(problem, _NO_FILE))
-
-
-class _OneThread:
-    """single_threaded_blas for several tasks of one process at a time: the first sets the limit, the last lifts it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._limit: Any = None
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                self._limit = single_threaded_blas()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if self._inside == 0:
-                    self._limit.restore_original_limits()
-
-
-_one_thread = _OneThread()
 
 
 @dataclass(frozen=True)
