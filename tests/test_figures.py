@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from docs import make_figures, results
+from docs import make_figures, pictures, results
 from docs.make_figures import ALL, FIGURES, Figure
 
 
@@ -49,3 +50,13 @@ def test_screens_are_the_same_up_to_times_wrapping_and_rounding() -> None:
 def test_the_table_of_the_readme_is_that_of_the_results() -> None:
     text = results.README.read_text(encoding="utf-8")
     assert results.page(text) == text, "run: make figures"
+
+
+def test_the_kernels_that_are_drawn_are_those_of_the_activations() -> None:
+    rho = np.linspace(-1.0, 1.0, 9)
+    closed = 2.0 / np.pi * np.arcsin(2.0 * 10.0 * rho / (1.0 + 2.0 * 10.0))
+    np.testing.assert_allclose(pictures.expected_product("erf", 10.0, rho), closed, atol=1e-9)
+    for name in pictures.ACTIVATIONS:
+        drawn = pictures.expected_product(name, 10.0, rho)
+        np.testing.assert_allclose(drawn, -drawn[::-1], atol=1e-12)
+        assert np.all(np.diff(drawn) > 0.0)

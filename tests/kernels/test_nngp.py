@@ -217,3 +217,14 @@ def test_another_user_of_jax_keeps_its_precision_and_stderr_stays_empty() -> Non
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split() == ["float32", "False"]
     assert done.stderr == ""
+
+
+@extra
+@pytest.mark.parametrize("activation", ["algebraic", "tanh", "arctan"])
+def test_the_kernels_that_the_pages_draw_are_those_of_neural_tangents(activation: str) -> None:
+    from docs.pictures import expected_product
+
+    rho = np.linspace(-0.9, 0.9, 7)
+    one, others = np.array([[1.0, 0.0]]), np.column_stack([rho, np.sqrt(1.0 - rho * rho)])
+    theirs = NeuralTangentsKernel(activation, 10.0, 0.0, 1).gram(one, others)[0]
+    np.testing.assert_allclose(expected_product(activation, 10.0, rho), theirs, rtol=0, atol=1e-6)
