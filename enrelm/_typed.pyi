@@ -30,6 +30,7 @@ class Parameters:
     split: str
     validation_size: float
     seed: int
+    task: str
     inputs: str | Sequence[str]
     numeric: str | Sequence[str]
     categorical: str | Sequence[str]
@@ -74,6 +75,7 @@ class Parameters:
         split: str = ...,
         validation_size: float = ...,
         seed: int = ...,
+        task: str = ...,
         inputs: str | Sequence[str] = ...,
         numeric: str | Sequence[str] = ...,
         categorical: str | Sequence[str] = ...,

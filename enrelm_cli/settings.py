@@ -48,6 +48,8 @@ __all__ = [
 
 _DELIMITER_WORDS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
+TASKS = ("auto", "regression", "classification")
+
 # ------------------------------------------------------------------------------------------------------------ tables
 
 
@@ -147,6 +149,12 @@ class Roles(Settings):
     target: str | None = text(
         None, "The column to predict (required).", DATA, "COL", flags=("--target", "-t"), completion="columns"
     )
+    task: str = choice(
+        "auto",
+        TASKS,
+        "regression (numbers) or classification. auto: classification where the target is text or true and false.",
+        DATA,
+    )
     inputs: tuple[str, ...] = columns(
         "Use only these columns as inputs, e.g. a,b or x_* (repeatable)."
     )  # empty: all without another role
@@ -231,7 +239,7 @@ class Roles(Settings):
 
     @staticmethod
     def _flags() -> dict[str, str]:
-        return {name: option.flag for name, option in options(Roles).items()} | {"keep": "--id"}
+        return {name: option.flag for name, option in options(Roles).items() if name != "task"} | {"keep": "--id"}
 
     def _named(self, role: str) -> tuple[str, ...]:
         value = getattr(self, role)

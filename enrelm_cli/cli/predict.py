@@ -8,7 +8,7 @@ from enrelm_cli.cli.commands import ModelFile
 from enrelm_cli.cli.outputs import engine_of
 from enrelm_cli.cli.program import command
 from enrelm_cli.errors import UsageError
-from enrelm_cli.fields import DATA, OUTPUT, Settings, argument, choice, flag, reals, text, texts, whole
+from enrelm_cli.fields import DATA, OUTPUT, Settings, argument, choice, flag, real, reals, text, texts, whole
 from enrelm_cli.files import Output, check_outputs, is_stdout
 from enrelm_cli.output_formats import FORMATS, format_of
 from enrelm_cli.settings import EngineSettings, ReadOptions
@@ -62,6 +62,21 @@ class PredictOptions(Settings):
     explain_top: int | None = whole(
         None, "Only the K largest effects of each row: their columns and values.", OUTPUT, at_least=1, metavar="K"
     )
+    probabilities: bool = flag(False, "Add a column of probabilities for each class, p_<class>.", OUTPUT)
+    threshold: float | None = real(
+        None,
+        "Predict the second of two classes from this probability on. Default: the more probable one.",
+        OUTPUT,
+        above=0.0,
+        below=1.0,
+    )
+    set_level: float | None = real(
+        None,
+        "Add the smallest set of classes with this coverage, e.g. 0.9.",
+        OUTPUT,
+        metavar="LEVEL",
+        flags=("--set",),
+    )
     report: str | None = text(None, "Write row counts, errors and notes to this file.", OUTPUT, "FILE.json")
 
 
@@ -84,18 +99,20 @@ def predict(
     if form.is_binary and is_stdout(options.output) and screen.out.terminal:
         raise UsageError(f"{form.name} is not for a terminal", "name a file with -o, or pipe it")
     from enrelm_cli.commands import predict as library
+    from enrelm_cli.commands.classes.predicting import ClassesWanted
     from enrelm_cli.report import words
     from enrelm_cli.show import render
 
     how = (options.ids, options.append, options.intervals, options.quantiles, options.strict)
+    classes = ClassesWanted(options.probabilities, options.threshold, options.set_level)
     looks = (form, options.precision, options.explain, options.explain_top)
-    wanted = library.Wanted(options.sources, options.output, *how, read, where.memory, *looks)
+    wanted = library.Wanted(options.sources, options.output, *how, read, where.memory, *looks, classes)
     facts = library.predict(model.path, wanted, engine_of(where, screen))
     if options.report is not None:
         render.write_json(facts, options.report)
     for line in facts.notes:
         warn(screen, line)
-    if facts.errors is not None:
+    if facts.errors is not None or facts.metrics is not None:
         render.errors(screen, facts)
     elif not is_stdout(options.output):
         note(screen, f"wrote {options.output}, {words.counted(facts.rows, 'row')}")

@@ -18,6 +18,9 @@ from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.dataset import open_dataset
 from enrelm_cli.inputs.split import CountSides, Cut, Side, TrainOnValidation
 from enrelm_cli.inputs.training import Training, training
+from enrelm_cli.judge.classes.fitting import metrics_of
+from enrelm_cli.judge.classes.methods import class_methods
+from enrelm_cli.judge.classes.metrics import Metrics
 from enrelm_cli.judge.curve import Curve, ElmBand
 from enrelm_cli.judge.errors import errors_of
 from enrelm_cli.judge.methods import Method, Task, methods
@@ -27,12 +30,26 @@ from enrelm_cli.report.reports import CompareReport, CompareRow
 from enrelm_cli.settings import DataSettings, ElmSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
 
-METHODS = tuple(methods())
+METHODS = tuple(dict.fromkeys((*methods(), *class_methods())))
 
 
 def default_methods() -> tuple[str, ...]:
-    """Every method that can run here."""
-    return tuple(name for name, method in methods().items() if method.installed)
+    """Every method that can run here, whatever the target is."""
+    every = {**class_methods(), **methods()}
+    return tuple(name for name in METHODS if every[name].installed)
+
+
+def _chosen_methods(plan: ComparePlan, data: Training) -> list[Method]:
+    """The methods of the plan; of all of them, those that are for such a target."""
+    known, other = (methods(), "numbers") if data.rows.classes is None else (class_methods(), "classes")
+    if plan.methods == default_methods():
+        return [known[name] for name in plan.methods if name in known]
+    for name in plan.methods:
+        if name not in known:
+            raise UsageError(
+                f"the method '{name}' is not for a target of {other}", f"those that are: {', '.join(known)}"
+            )
+    return [known[name] for name in plan.methods]
 
 
 @dataclass(frozen=True)
@@ -66,6 +83,7 @@ class MethodResult:
     predict_seconds: float
     curve: Curve | None
     band: ElmBand | None
+    figures: tuple[Metrics, ...] = ()  # of classes, whose error is the log-loss
 
 
 def compare(
@@ -88,7 +106,6 @@ def compare(
     if plan.protocol == "paper":
         split, plan = replace(split, kind="shuffle"), replace(plan, repeats=1, test_size=0.0)
         method = replace(method, neurons=None, select="best")
-    chosen = [methods()[name] for name in plan.methods]
     seeds = tuple(split.seed + repeat for repeat in range(plan.repeats))
     rounds: list[list[MethodResult]] = []
     first: Opened | None = None
@@ -96,6 +113,7 @@ def compare(
         cut = Cut(number, plan.repeats, plan.test_size) if data.roles.time is not None else None
         opened = split_rows(dataset, replace(split, seed=seed), plan.test_size, cut)
         first = first or opened
+        chosen = _chosen_methods(plan, opened.data)
         rounds.append(_judged(chosen, opened.data, method, replace(elm, seed=seed), plan.protocol))
     assert first is not None
     rows = sorted((_row(of_one) for of_one in zip(*rounds, strict=True)), key=lambda row: row.error)
@@ -112,6 +130,7 @@ def compare(
         settings=settings_facts(data, dataset.roles, split, asked, where),
         notes=(*constant_note(first.data), *time_warning(first.data.rows)),
         time=data.roles.time,
+        task="regression" if first.data.rows.classes is None else "classification",
     )
 
 
@@ -165,11 +184,17 @@ def _result(method: Method, task: Task, before: float) -> MethodResult:
     chosen = method.choose(task)
     trained = chosen.train()
     fitting = timer.total
-    errors = errors_of(trained.data, trained.predictors, task.judged)
+    figures: tuple[Metrics, ...] = ()
+    if trained.classifiers:
+        figures = metrics_of(trained.data, trained.classifiers, task.judged)
+        errors = np.array([one.log_loss for one in figures])
+    else:
+        errors = errors_of(trained.data, trained.predictors, task.judged)
     predicting = (timer.total - fitting) / len(errors)
     spread = float(errors.std()) if len(errors) > 1 else None
     error, seconds = float(errors.mean()), before + fitting
-    return MethodResult(method.name, chosen.neurons, error, spread, seconds, predicting, chosen.curve, chosen.band)
+    times = seconds, predicting
+    return MethodResult(method.name, chosen.neurons, error, spread, *times, chosen.curve, chosen.band, figures)
 
 
 def _row(results: tuple[MethodResult, ...]) -> CompareRow:
@@ -184,7 +209,18 @@ def _row(results: tuple[MethodResult, ...]) -> CompareRow:
         fit_seconds=float(np.median([one.fit_seconds for one in results])),
         predict_seconds=float(np.median([one.predict_seconds for one in results])),
         errors=errors,
+        classes=_class_figures([figures for one in results for figures in one.figures]),
     )
+
+
+def _class_figures(figures: Sequence[Metrics]) -> dict[str, float] | None:
+    """Means over splits, and over realisations."""
+    if not figures:
+        return None
+    names = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece")
+    means = {name: float(np.mean([getattr(one, name) for one in figures])) for name in names}
+    areas = [one.auc for one in figures if one.auc is not None]
+    return {**means, "auc": float(np.mean(areas))} if areas else means
 
 
 def _sizes(data: Training) -> dict[str, int]:

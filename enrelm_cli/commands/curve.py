@@ -29,6 +29,8 @@ def curve(
     with timer("reading"):
         opened = open_rows(data, split, where, engine)
     chosen = [named(name) for name in variants]
+    # All of them are those that are for such a target; one alone says itself what it is not for.
+    chosen = [one for one in chosen if one.predicts(opened.data)] or chosen
     phase = phase_one(opened.data, method, [one.start for one in chosen], timer)
     curves = tuple(one.curve for one, _ in fit_variants(chosen, phase.starts, method, timer))
     band = None

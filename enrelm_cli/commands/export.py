@@ -58,11 +58,17 @@ def export(model: Model, dtype: str = "float64", encoded: bool = False) -> Expor
     """The whole model as the bytes of an ONNX file."""
     if dtype not in DTYPES:
         raise UsageError(f"--dtype '{dtype}' is not one of {', '.join(DTYPES)}", "the default is --dtype float64")
+    scale = model.target_scale
+    if not isinstance(scale, TargetScale):
+        raise UsageError(
+            f"the target '{model.encoding.target}' has classes, and only numbers can be exported to ONNX so far",
+            "predict with `enrelm predict`, or fit a number",
+        )
     graph = Graph(_onnx(), taken={column.name for column in model.encoding.columns} | {_ENCODED})
     ports, X = _encoded_input(graph, model, dtype) if encoded else columns(graph, model, dtype)
     Z = _standardised(graph, X, model.input_map)
     y = _network(graph, Z, model)
-    y = _own_units(graph, y, model.target_scale)
+    y = _own_units(graph, y, scale)
     output = graph.unused("prediction")
     graph.op("Cast", y, to=graph.type_of(dtype), output=output)
     return Exported(_finished(graph, model, ports, output, dtype), ports, output)

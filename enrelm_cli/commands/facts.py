@@ -11,6 +11,7 @@ import scipy
 from enrelm_cli import __version__
 from enrelm_cli.commands.steps import Opened
 from enrelm_cli.fold.weights import mean
+from enrelm_cli.inputs.classes.rare import rare_note
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.network import Network
@@ -86,6 +87,7 @@ def card_of(report: FitReport) -> ModelCard:
         settings=report.settings,
         notes=(*report.data.notes, *report.notes),
         versions=versions(),
+        classes=None if report.classes is None else report.classes.to_json(),
     )
 
 
@@ -113,6 +115,10 @@ def fit_notes(basis: Basis, method: MethodSettings, neurons: int) -> tuple[str, 
     if tuning is not None and activation != "erf":
         notes.append(f"the kernel was tuned for erf; its variances and depth are used for {activation}")
     return tuple(notes)
+
+
+def class_notes(opened: Opened) -> tuple[str, ...]:
+    return rare_note(opened.dataset.rows.classes or (), opened.split)
 
 
 def constant_note(data: Training) -> tuple[str, ...]:

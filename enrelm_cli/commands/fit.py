@@ -10,12 +10,15 @@ from dataclasses import replace
 import numpy as np
 
 from enrelm_cli.commands import facts
+from enrelm_cli.commands.classes.telling import class_facts, tell_classes
 from enrelm_cli.commands.steps import fit_variants, open_rows, phase_one, refit_everything
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.fold.weights import Weights
 from enrelm_cli.inputs.outcomes import outcomes
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training
+from enrelm_cli.judge.classes.fitting import refit_classes
+from enrelm_cli.judge.classes.metrics import Metrics
 from enrelm_cli.judge.fitting import FittedVariant, refit_variant, with_errors
 from enrelm_cli.judge.intervals import intervals_of
 from enrelm_cli.judge.relevance import shares
@@ -43,22 +46,26 @@ def fit(
     with timer("reading"):
         opened = open_rows(data, split, where, engine)
     variants = [named(name) for name in (VARIANTS if variant == "auto" else (variant,))]
+    variants = [one for one in variants if variant != "auto" or one.predicts(opened.data)]
     phase = phase_one(opened.data, method, [one.start for one in variants], timer)
     if variant == "auto":
         variants = [one for one in variants if one.pays(phase.starts[one.start].basis)]
     fitted = fit_variants(variants, phase.starts, method, timer)
-    winner = min((one for one, _ in fitted), key=lambda one: one.chosen.error)
-    if method.refit:
-        with timer("refit"):
-            final = refit_everything(winner.basis, method, opened)
-            network = refit_variant(winner, final, method)
+    told = tell_classes([one for one, _ in fitted], method, timer)
+    best = told.best if told else min(range(len(fitted)), key=lambda k: fitted[k][0].chosen.error)
+    winner = fitted[best][0]
+    with timer("refit"):
+        final = refit_everything(winner.basis, method, opened) if method.refit else winner.basis
+        chosen = None if told is None else refit_classes(winner, told.fits[best], final, method)
+        network = refit_variant(winner, final, method) if chosen is None else chosen.network
+    if chosen is None:
+        final = with_errors(winner.variant, final, network)
+        left_out = winner.variant.left_out(final, network)
+        with timer("intervals"):
+            found = intervals_of(winner, final, network, left_out)
+        left_out, weight = _own_errors(final.data, left_out)
     else:
-        final, network = winner.basis, winner.network.first(winner.chosen.neurons)
-    final = with_errors(winner.variant, final, network)
-    left_out = winner.variant.left_out(final, network)
-    with timer("intervals"):
-        found = intervals_of(winner, final, network, left_out)
-    left_out, weight = _own_errors(final.data, left_out)
+        found, left_out, weight = None, np.zeros(0), None
     report = FitReport(
         data=facts.data_facts(opened, winner.basis.data),
         variant=winner.variant.name,
@@ -72,7 +79,7 @@ def fit(
         training_rows=opened.data.T,
         validation_rows=opened.validation_rows,
         refit=method.refit,
-        candidates=tuple(_candidate(one, seconds) for one, seconds in fitted),
+        candidates=tuple(_candidate(*one, told.validation[k] if told else None) for k, one in enumerate(fitted)),
         stop=winner.network.stop,
         facts=facts.network_facts(network, final, left_out, weight),
         relevance=_relevance(network, final.data),
@@ -81,17 +88,19 @@ def fit(
         settings=facts.settings_facts(data, opened.dataset.roles, split, method, where),
         curve=winner.curve,
         columns=outcomes(opened.dataset.encoding, final.data.view.input_map),
-        notes=facts.fit_notes(final, method, winner.chosen.neurons),
-        intervals=found.facts(),
+        notes=(*facts.fit_notes(final, method, winner.chosen.neurons), *facts.class_notes(opened)),
+        intervals={} if found is None else found.facts(),
         warnings=(*time_warning(opened.dataset.rows), *copies_warning([one for one, _ in fitted])),
+        classes=None if told is None or chosen is None else class_facts(opened.dataset.rows, told, chosen),
     )
-    view = final.data.view
-    scale = view.target_scale
-    assert isinstance(scale, TargetScale)
-    card = facts.card_of(report)
-    model = Model(opened.dataset.encoding, view.input_map, scale, network, card, found.intervals)
-    with timer("explanation"):
-        model = replace(model, reference=reference_of(model, opened.dataset.rows.sample.X))
+    view, encoding, card = final.data.view, opened.dataset.encoding, facts.card_of(report)
+    model = Model(encoding, view.input_map, view.target_scale, network, card)
+    if chosen is not None:
+        model = replace(model, calibration=chosen.calibration.with_misses(chosen.misses))
+    if found is not None:
+        model = replace(model, intervals=found.intervals)
+        with timer("explanation"):
+            model = replace(model, reference=reference_of(model, opened.dataset.rows.sample.X))
     return replace(report, timings=timer.report()), model
 
 
@@ -106,10 +115,11 @@ def _own_errors(data: Training, errors: Array) -> tuple[Array, Weights]:
     return scale.units(z) - scale.predicted(z - errors[known]), weight
 
 
-def _candidate(fitted: FittedVariant, seconds: float) -> Candidate:
+def _candidate(fitted: FittedVariant, seconds: float, judged: Metrics | None = None) -> Candidate:
     chosen = fitted.chosen
     errors = fitted.train_error, chosen.error
-    return Candidate(fitted.variant.name, chosen.neurons, *errors, seconds, fitted.curve.only_size)
+    one = Candidate(fitted.variant.name, chosen.neurons, *errors, seconds, fitted.curve.only_size)
+    return one if judged is None else replace(one, accuracy=judged.accuracy, log_loss=judged.log_loss)
 
 
 def _relevance(network: Network, data: Training) -> tuple[tuple[str, float], ...]:

@@ -34,4 +34,5 @@ def info(path: str) -> InfoReport:
         stop=card.stop,
         notes=card.notes,
         intervals=model.intervals.facts(),
+        classes=card.classes,
     )

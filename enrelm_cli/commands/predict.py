@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from enrelm_cli.commands.bands import Bands, bands_of
+from enrelm_cli.commands.classes.predicting import (
+    ClassesWanted,
+    PredictClasses,
+    class_columns,
+    class_report,
+    refuse_other_task,
+)
 from enrelm_cli.commands.saved import load_model
 from enrelm_cli.errors import UsageError
 from enrelm_cli.files import atomic_writer
@@ -17,6 +24,7 @@ from enrelm_cli.fold.folds import Engine, Sums
 from enrelm_cli.fold.weights import Weights, times, total
 from enrelm_cli.inputs.encoding import Unseen
 from enrelm_cli.inputs.predicting import open_for_predict
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.explanation.columns import ExplainedRows
 from enrelm_cli.model.features import BLOCK_BYTES
 from enrelm_cli.model.model import Model
@@ -51,6 +59,7 @@ class Wanted:
     digits: int | None = None  # significant digits of numbers; None: all
     explain: bool = False  # with `average` and the effect of each column
     explain_top: int | None = None  # only so many of the largest effects of each row
+    classes: ClassesWanted = field(default_factory=ClassesWanted)
 
     def __post_init__(self) -> None:
         if self.append and self.ids:
@@ -59,6 +68,12 @@ class Wanted:
     def explained(self, model: Model) -> ExplainedRows | None:
         """What explains the rows, where that is wanted."""
         return ExplainedRows.of(model, self.explain_top) if self.explain or self.explain_top is not None else None
+
+
+class Predicting(Protocol):
+    """What is written of a batch."""
+
+    def __call__(self, batch: Batch) -> tuple[Any, Sums, Unseen]: ...
 
 
 @dataclass(frozen=True)
@@ -95,6 +110,7 @@ class PredictBatch:
         known = np.isfinite(y) if weight is None else np.isfinite(y) & (weight > 0.0) & np.isfinite(weight)
         w = None if weight is None else weight[known]
         scale = self.model.target_scale
+        assert isinstance(scale, TargetScale)
         # In units of the training spread, so that squares of large or tiny targets stay in range.
         centred = scale.standard(y[known])
         gap = centred - scale.standard(predicted[known, 0])
@@ -138,6 +154,9 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     timer = Stopwatch()
     model = load_model(path)
     model.network.require()
+    refuse_other_task(model, bool(wanted.intervals or wanted.quantiles), wanted.classes)
+    if model.classes is not None and (wanted.explain or wanted.explain_top is not None):
+        raise UsageError("--explain is for numbers so far, and this model tells classes apart", "leave it out")
     bands = bands_of(model, wanted.intervals, wanted.quantiles)
     if engine.elsewhere:
         check_files(wanted.sources)
@@ -153,15 +172,17 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
         with_target=True,
         typed=wanted.format.is_typed,
     )
-    explained = wanted.explained(model)
-    usual = added_columns(bands, explained)
+    explained = None if model.classes is not None else wanted.explained(model)
+    usual = added_columns(bands, explained) if model.classes is None else class_columns(model, wanted.classes)
     added = _with_free_names(usual, opened.beside)
     writer = writer_of(wanted.format, opened.layout, opened.kept, added, wanted.digits)
     totals: list[tuple[Sums, Unseen]] = []
+    work: Predicting = PredictBatch(model, writer, bands, limit, explained)
+    if model.classes is not None:
+        work = PredictClasses(model, writer, wanted.classes, wanted.classes.width(model), limit)
 
     def parts() -> Iterator[Any]:
-        function = PredictBatch(model, writer, bands, limit, explained)
-        for part, sums, unseen in engine.map(opened, function, "predicting"):
+        for part, sums, unseen in engine.map(opened, work, "predicting"):
             merged = (totals[0][0].merge(sums), totals[0][1].merge(unseen)) if totals else (sums, unseen)
             totals[:] = [merged]
             yield part
@@ -171,14 +192,18 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     sums, unseen = totals[0] if totals else (None, Unseen())
     rows = 0 if sums is None else int(sums["rows"])
     known = 0 if sums is None else int(sums["known"])
-    errors = None if sums is None or not known else _errors(sums, model.target_scale.scale)
     weight = 0.0 if sums is None else float(sums["weight"])
+    notes = (*_renamed(usual, added), *unseen.notes())
+    if model.classes is not None:
+        return class_report(model, wanted.classes, rows, sums, notes, timer.report())
+    scale = model.target_scale
+    assert isinstance(scale, TargetScale)
     return PredictReport(
         rows=rows,
-        errors=errors,
-        intervals=() if sums is None else bands.interval_facts(sums, weight, model.target_scale),
+        errors=None if sums is None or not known else _errors(sums, scale.scale),
+        intervals=() if sums is None else bands.interval_facts(sums, weight, scale),
         quantiles=() if sums is None else bands.quantile_facts(sums, weight),
-        notes=(*_renamed(usual, added), *unseen.notes()),
+        notes=notes,
         timings=timer.report(),
     )
 

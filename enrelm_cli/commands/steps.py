@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from enrelm_cli.fold.folds import Engine
+from enrelm_cli.inputs.classes.rare import keeping_classes
 from enrelm_cli.inputs.dataset import Dataset, open_dataset, split_of
 from enrelm_cli.inputs.split import Cut, Everything, Side, Split
 from enrelm_cli.inputs.training import Training, training
@@ -49,7 +50,7 @@ def open_rows(data: DataSettings, split: SplitSettings, where: EngineSettings, e
 
 
 def split_rows(dataset: Dataset, split: SplitSettings, test_size: float = 0.0, cut: Cut | None = None) -> Opened:
-    sides = split_of(dataset.rows, split, test_size, cut)
+    sides = keeping_classes(dataset.rows, split_of(dataset.rows, split, test_size, cut))
     return Opened(dataset, sides, training(dataset.rows, sides))
 
 

@@ -167,13 +167,15 @@ class _EncodeBatch:
     def __call__(self, batch: Batch) -> _EncodedBatch:
         rows = self.encoding.hashed(batch)
         hashes = {column.name: key for column, key in zip(self.encoding.columns, rows.hashes, strict=True)}
-        twins, target, present = combine(rows.hashes, batch.rows), hash_numbers(rows.y), known_rows(rows.y, rows.weight)
+        twins, present = combine(rows.hashes, batch.rows), known_rows(rows.y, rows.weight)
+        target = hash_numbers(rows.y)
         # The unit is a power of two: these are the hashes of the cells.
         weight = None if rows.weight is None else hash_numbers(rows.weight * self.encoding.weight_unit)
         whole = combine([self._hashes(column, hashes, batch) for column in self.columns]) if self._left_out else twins
         used = self.encoding.used(rows.X, rows.y, rows.weight)
         chunk = self.encoding.to_fit(rows, twins, batch, self.marks)
-        content = content_sums(whole[present], with_weights(target, weight)[present])
+        of_cells = target if self.encoding.classes is None else self.encoding.target_hashes(rows.y)
+        content = content_sums(whole[present], with_weights(of_cells, weight)[present])
         return _EncodedBatch(chunk, target[used], None if weight is None else weight[used], content)
 
     @property
@@ -222,6 +224,7 @@ def _rows(
         filled=encoding.missing == "fill",
         lowest_target=found.target.lowest,
         time=found.roles.time,
+        classes=None if encoding.classes is None else encoding.classes.levels,
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.fold.folds import Chunk, SentOnce
-from enrelm_cli.fold.hashing import combine
+from enrelm_cli.fold.hashing import combine, hash_numbers, hash_texts
 from enrelm_cli.inputs.checks import must, number, truth
 from enrelm_cli.inputs.marks import NO_MARKS, Marks
 from enrelm_cli.inputs.survey.cells import Cells, LevelCells, NumberCells, coded
@@ -28,6 +28,8 @@ from enrelm_cli.types import Array, Keys
 
 Missing = Literal["fill", "drop", "error"]
 
+# Classes that a target may have.
+MOST_CLASSES = 1000
 # The place of a level that the fit never saw.
 UNSEEN = -1.0
 
@@ -201,6 +203,7 @@ class Encoding(SentOnce):
     left_out: tuple[LeftOut, ...] = ()
     weight: str | None = None  # the column of the rows' weights
     weight_unit: float = 1.0  # what they are divided by
+    classes: Column | None = None  # the target, where it has classes: its levels; None: it is a number
 
     def chunk(self, batch: Batch, marks: Marks = NO_MARKS) -> Chunk:
         """Rows to fit, each its own unit with its twins."""
@@ -247,8 +250,18 @@ class Encoding(SentOnce):
         return X
 
     def _target(self, batch: Batch) -> Array:
-        has_target = self.target in batch.columns.schema.names
-        return numbers(batch.columns.column(self.target)) if has_target else np.full(batch.rows, np.nan)
+        if self.target not in batch.columns.schema.names:
+            return np.full(batch.rows, np.nan)
+        cells = batch.columns.column(self.target)
+        return numbers(cells) if self.classes is None else self.classes.raw(self.classes.cells(cells))
+
+    def target_hashes(self, y: Array) -> Keys:
+        """(t,) of the target's cells."""
+        if self.classes is None:
+            return hash_numbers(y)
+        # The last entry is where a missing cell looks itself up.
+        places = np.where(np.isnan(y), -1.0, y).astype(np.int64)
+        return hash_texts([*(self.classes.levels or ()), None])[places]
 
     def weights(self, batch: Batch) -> Array | None:
         """(t,), None where rows have none."""
@@ -267,6 +280,7 @@ class Encoding(SentOnce):
             "left_out": [{"name": one.name, "kind": one.kind.value, "why": one.why} for one in self.left_out],
             "weight": self.weight,
             "weight_unit": self.weight_unit,
+            "classes": None if self.classes is None else self.classes.to_document(),
         }
 
     @staticmethod
@@ -277,7 +291,10 @@ class Encoding(SentOnce):
         left_out = tuple(LeftOut(str(one["name"]), Kind(one["kind"]), str(one["why"])) for one in document["left_out"])
         read = ReadAs.from_document(document["read"])
         weight, unit = document["weight"], document["weight_unit"]
-        return Encoding(columns, str(document["target"]), way, notes, read, left_out, weight, unit)
+        # Files of the version before classes have no such key.
+        found = document.get("classes")
+        classes = None if found is None else Column.from_document(found)
+        return Encoding(columns, str(document["target"]), way, notes, read, left_out, weight, unit, classes)
 
     def check(self, document: Mapping[str, Any]) -> None:
         """ValueError unless it could have been fitted; `document` is what it was made from."""
@@ -288,13 +305,21 @@ class Encoding(SentOnce):
         must(self.weight is None or self.weight not in (*names, self.target), "the weights are an input or the target")
         number("weight_unit", self.weight_unit, lowest=np.finfo(float).smallest_subnormal)
         for column, raw in zip(self.columns, document["columns"], strict=True):
-            texts = [raw["name"], raw["kind"], *(raw["levels"] or ())]
-            must(all(type(text) is str for text in texts), "a column's name, kind or level is no text")
-            truth("holes", raw["holes"])
-            truth("categorical", raw["categorical"])
-            number("lowest", raw["lowest"])
-            number("highest", raw["highest"])
-            column.check()
+            _check_column(column, raw)
+        if self.classes is not None:
+            _check_column(self.classes, document["classes"])
+            must(self.classes.name == self.target and self.target not in names, "the classes are of another column")
+            must(2 <= len(self.classes.levels or ()) <= MOST_CLASSES, "there are too few classes, or too many")
+
+
+def _check_column(column: Column, raw: Mapping[str, Any]) -> None:
+    texts = [raw["name"], raw["kind"], *(raw["levels"] or ())]
+    must(all(type(text) is str for text in texts), "a column's name, kind or level is no text")
+    truth("holes", raw["holes"])
+    truth("categorical", raw["categorical"])
+    number("lowest", raw["lowest"])
+    number("highest", raw["highest"])
+    column.check()
 
 
 def known_rows(y: Array, weight: Array | None) -> NDArray[np.bool_]:

@@ -106,7 +106,7 @@ class PredictInput:
     options: ReadAs
     kinds: Mapping[str, Kind]
     along: Along
-    known: tuple[str, ...]  # target and weight, read along where they are there
+    known: tuple[tuple[str, Kind], ...]  # target and weight, read along where they are there
     check: _Check
     label: str
     levels: tuple[str, ...]  # columns of texts that were something else at fit
@@ -141,6 +141,8 @@ def open_for_predict(
     """
     options = read_as(said, encoding.read)
     opened = open_sources(sources, options, once=True)
+    classes = encoding.classes
+    labels = () if classes is None else (classes,)
     needed = {column.name: column.read_as for column in encoding.columns}
     keep = meant(keep, opened[0].names)
     for source in opened:
@@ -149,7 +151,9 @@ def open_for_predict(
         raise UsageError(
             "--append needs the same columns in the same order in every file", "predict them one at a time, or use --id"
         )
-    known = tuple(name for name in (encoding.target, encoding.weight) if name is not None) if with_target else ()
+    kind = Kind.NUMBER if classes is None else classes.read_as
+    weights = () if encoding.weight is None else ((encoding.weight, Kind.NUMBER),)
+    known = ((encoding.target, kind), *weights) if with_target else ()
     along = Along((), False, opened[0].names if raw else keep) if typed else Along(keep, raw)
     return PredictInput(
         sources=opened,
@@ -159,9 +163,9 @@ def open_for_predict(
         known=known,
         check=_Check(encoding, strict, options),
         label=joint_label(opened),
-        levels=tuple(column.name for column in encoding.columns if column.kind is not column.read_as),
+        levels=tuple(column.name for column in (*encoding.columns, *labels) if column.kind is not column.read_as),
         layout=_layout(opened[0], options, along),
-        kept=kept_schema(opened, along.typed, {**dict.fromkeys(known, Kind.NUMBER), **needed}),
+        kept=kept_schema(opened, along.typed, {**dict(known), **needed}),
         bytes=joint_bytes(opened),
     )
 

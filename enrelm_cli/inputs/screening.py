@@ -6,10 +6,20 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from enrelm_cli.errors import DataError
-from enrelm_cli.inputs.encoding import Column, Encoding, LeftOut, Missing, cells_missing, missing_way, moment_text
+from enrelm_cli.inputs.encoding import (
+    MOST_CLASSES,
+    Column,
+    Encoding,
+    LeftOut,
+    Missing,
+    cells_missing,
+    missing_way,
+    moment_text,
+)
 from enrelm_cli.inputs.survey.cells import MOST_LEVELS, ColumnFacts, InputColumn
-from enrelm_cli.inputs.survey.facts import Survey
+from enrelm_cli.inputs.survey.facts import Survey, target_column
 from enrelm_cli.table import cells
+from enrelm_cli.table.load import not_numbers
 from enrelm_cli.table.table import Kind, Roles, find_cells, listed
 
 _FEW_LEVELS = 10  # so few are never an identifier, however short the table
@@ -59,7 +69,9 @@ def encoding_of(survey: Survey, roles: Roles, missing: str) -> Encoding:
     left_out = (*(LeftOut(name, kinds[name], why) for name, why in apart.items()), *other)
     notes = _notes(survey, specs, left_out, way)
     unit = survey.weights.unit if roles.weight is not None else 1.0
-    return Encoding(specs, roles.target or "", way, notes, survey.table.options, left_out, roles.weight, unit)
+    target, facts = target_column(survey.table, roles), survey.target
+    classes = _column(target, facts) if target is not None and target.has_levels else None
+    return Encoding(specs, roles.target or "", way, notes, survey.table.options, left_out, roles.weight, unit, classes)
 
 
 def _apart(survey: Survey) -> dict[str, str]:
@@ -91,6 +103,8 @@ def _target_problems(survey: Survey, roles: Roles) -> Iterator[DataError]:
         return
     if not survey.rows:
         yield DataError(f"{label}: the target {roles.target!r} is missing in every row", "name another with --target")
+    elif (column := target_column(survey.table, roles)) is not None and column.has_levels:
+        yield from _class_problems(survey, column)
     elif target.infinite:
         yield _infinite(survey, str(roles.target))
     elif target.lowest == target.highest:
@@ -120,6 +134,25 @@ def _weight_note(survey: Survey, name: str) -> str:
     return (
         counts if unit == 1.0 else f"{counts}: weights are divided by {unit:g}, so that a row counts for at least one"
     )
+
+
+def _class_problems(survey: Survey, column: InputColumn) -> Iterator[DataError]:
+    """Why texts cannot be classes: one only, too many, or numbers with a few odd cells among them."""
+    label, name, levels = survey.table.label, column.name, survey.target.levels
+    numeric = sum(count for level, count in (levels or {}).items() if cells.is_number(level))
+    if survey.roles.task == "auto" and column.kind is Kind.TEXT and 2 * numeric > survey.rows:
+        yield not_numbers(survey.table, name)
+    elif levels is None or len(levels) > MOST_CLASSES or (len(levels) > _FEW_LEVELS and 2 * len(levels) > survey.rows):
+        many = f"more than {MOST_LEVELS:,}" if levels is None else f"{len(levels):,}"
+        yield DataError(
+            f"{label}: the target {name!r} has {many} different values in {survey.rows:,} rows: too many for classes",
+            f"at most {MOST_CLASSES:,} can be told apart, each with some rows; name another column with --target",
+        )
+    elif len(levels) < 2:
+        yield DataError(
+            f"{label}: the target {name!r} is {next(iter(levels), '')!r} in every row: there is nothing to learn",
+            "name another with --target",
+        )
 
 
 def _identifier(column: InputColumn, facts: ColumnFacts, count: int, present: int) -> str:

@@ -17,9 +17,11 @@ import numpy as np
 from enrelm_cli.columns import squares as squares_of
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk, Sums, Together
+from enrelm_cli.inputs.classes.scale import ClassScale
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
+from enrelm_cli.model.classes import log_softmax
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.eigenbasis import SideSums, nested_squares
 from enrelm_cli.phase_one.phase_one import Basis
@@ -37,6 +39,12 @@ class Predictor(Protocol):
     def predict(self, X: Array) -> Array: ...
 
 
+class Classifier(Protocol):
+    """Standardised rows to probabilities of classes: (t, d) -> (t, C)."""
+
+    def probabilities(self, X: Array) -> Array: ...
+
+
 @dataclass(frozen=True)
 class CurveRows:
     """Partial (algorithm 4): the squared error of every size 1..n over each side's rows, by one running sum a row."""
@@ -52,6 +60,10 @@ class CurveRows:
         scale = self.view.target_scale
         squares = np.zeros(self.network.size)
         for block in chunk.blocks(_BLOCK):
+            if self.network.logits:
+                gaps = self._coded(block) - block.y
+                squares += float(np.vdot(gaps, gaps))
+                continue
             if self.network.beta.ndim > 1:
                 squares += self._squares_of_several(block)
                 continue
@@ -65,6 +77,12 @@ class CurveRows:
             squares += np.einsum("ij,ij->j", block.weighted(terms), terms)
         u = scale.units(chunk.y)
         return Sums({"squares": squares, "total": np.sum(squares_of(chunk.rooted(u))), "rows": chunk.rows})
+
+    def _coded(self, block: Chunk) -> Array:
+        """Probabilities of logistic regression, which has one size, as codes of classes."""
+        scale = self.view.target_scale
+        assert isinstance(scale, ClassScale)
+        return scale.of_probabilities(np.exp(log_softmax(scale.scores(self.network.predict(block.X)))))
 
     def _squares_of_several(self, block: Chunk) -> Array:
         """Summed over the targets, each by a running sum of its own."""

@@ -17,7 +17,7 @@ from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge import baselines, peers
 from enrelm_cli.judge.baselines import RandomElm
 from enrelm_cli.judge.curve import Curve, ElmBand
-from enrelm_cli.judge.errors import Predictor
+from enrelm_cli.judge.errors import Classifier, Predictor
 from enrelm_cli.judge.fitting import fit_variant, refit_variant, with_errors
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import ElmSettings, MethodSettings
@@ -43,6 +43,7 @@ class Trained:
 
     data: Training
     predictors: tuple[Predictor, ...]
+    classifiers: tuple[Classifier, ...] = ()  # in their place, where the target has classes
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Method:
 
 def methods() -> dict[str, Method]:
     """Every method by name, in the order in which they are run."""
-    own = [Method(name, partial(_choose_variant, name), named(name).start) for name in VARIANTS]
+    own = [Method(name, partial(_choose_variant, name), named(name).start) for name in VARIANTS if named(name).numbers]
     baseline = [Method("elm", _choose_elm), Method("linear", _choose_linear)]
     others = [Method(peer.name, partial(_choose_peer, peer), package=peer.package) for peer in peers.PEERS]
     return {method.name: method for method in (*own, *baseline, *others)}

@@ -80,7 +80,8 @@ class FittedPeer:
         return np.asarray(self.model.predict(X), dtype=np.float64) if len(X) else np.zeros(0)
 
 
-def fit_peer(peer: Peer, data: Training, seed: int) -> FittedPeer:
+def check_peer(peer: Peer, data: Training) -> None:
+    """It is installed, and has what it needs."""
     if not installed(peer.package):
         problem = f"'{peer.name}' comes from {peer.library}, which is not installed"
         raise UsageError(problem, f"pip install '{peer.install}'")
@@ -89,6 +90,10 @@ def fit_peer(peer: Peer, data: Training, seed: int) -> FittedPeer:
             f"'{peer.name}' needs the table in memory",
             "leave it out (--method kernel --method linear), or allow more with --memory",
         )
+
+
+def fit_peer(peer: Peer, data: Training, seed: int) -> FittedPeer:
+    check_peer(peer, data)
     rows = data.fold(SideRows(data.view, Side.TRAIN), "gathering rows")
     return FittedPeer(peer.fit(rows.X, rows.y, rows.weight, seed))
 

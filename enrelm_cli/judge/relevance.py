@@ -36,7 +36,7 @@ def shares(
     for k in distinct:
         moved = X.copy()
         moved[:, column == k] = np.roll(X[:, column == k], len(X) // 2, axis=0)
-        effects.append(0.5 * float(mean((network.predict(moved) - before) ** 2, first(weight, len(X)))))
+        effects.append(0.5 * float(np.sum(mean((network.predict(moved) - before) ** 2, first(weight, len(X))))))
     total = sum(effects) or 1.0
     pairs = [(names[k], effect / total) for k, effect in zip(distinct, effects, strict=True)]
     return tuple(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))

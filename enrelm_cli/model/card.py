@@ -30,17 +30,22 @@ class ModelCard:
     settings: dict[str, Any]
     notes: tuple[str, ...]
     versions: dict[str, str]
+    classes: dict[str, Any] | None = None  # names, rows and figures of classes; None: the target is a number
 
     def to_document(self) -> dict[str, Any]:
         document = {field.name: getattr(self, field.name) for field in fields(self)}
         document["relevance"] = [{"input": name, "share": share} for name, share in self.relevance]
         document["notes"] = list(self.notes)
+        if self.classes is None:
+            del document["classes"]
         return document
 
     @staticmethod
     def from_document(document: Any) -> ModelCard:
         """ValueError or KeyError unless it could have been written here; keys of a later version are passed over."""
         _check(document)
+        # Only models of classes have them.
+        document = {"classes": None, **document}
         values = {field.name: document[field.name] for field in fields(ModelCard)}
         values["relevance"] = tuple((entry["input"], entry["share"]) for entry in document["relevance"])
         values["notes"] = tuple(document["notes"])
@@ -55,6 +60,7 @@ def _check(document: Any) -> None:
     for name in ("settings", "versions", "data", "facts"):
         must(type(document[name]) is dict, f"'{name}' is no dictionary")
     must(all(type(value) in (int, float) for value in document["facts"].values()), "'facts' are no numbers")
+    must(document.get("classes") is None or type(document["classes"]) is dict, "'classes' is no dictionary")
     must(document["stop"] is None or type(document["stop"]) is str, "'stop' is no text")
     notes, relevance = document["notes"], document["relevance"]
     must(type(notes) is list and all(type(note) is str for note in notes), "'notes' are no texts")

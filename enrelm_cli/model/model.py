@@ -12,10 +12,11 @@ import numpy as np
 
 from enrelm_cli.errors import DataError, ModelFileError
 from enrelm_cli.inputs.checks import must
+from enrelm_cli.inputs.classes.scale import ClassScale, Scale, scale_from
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.maps.input_map import InputMap
-from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.card import ModelCard
+from enrelm_cli.model.classes import Calibration, labels
 from enrelm_cli.model.explanation.reference import Reference
 from enrelm_cli.model.features import BLOCK_BYTES, block_rows
 from enrelm_cli.model.intervals import Intervals
@@ -30,35 +31,60 @@ _NAMES = 1 << 28
 class Model:
     encoding: Encoding
     input_map: InputMap
-    target_scale: TargetScale
+    target_scale: Scale
     network: Network
     card: ModelCard
     intervals: Intervals = field(default_factory=Intervals)
     reference: Reference | None = None  # what contributions are measured from; None in models of earlier versions
+    calibration: Calibration | None = None  # of classes: how their probabilities are made
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """The classes that it tells apart; None where it predicts a number."""
+        return None if self.encoding.classes is None else self.encoding.classes.levels
+
+    def probabilities(self, X: Array, limit: int = BLOCK_BYTES) -> Array:
+        """Raw rows to probabilities of the classes: (t, columns) -> (t, C)."""
+        scale = self.target_scale
+        assert isinstance(scale, ClassScale)
+        assert self.calibration is not None
+        blocks = self._blocks(X, limit)
+        z = np.concatenate([self.network.predict(self.input_map.inputs(block)) for block in blocks])
+        if not np.isfinite(z).all():
+            raise DataError(
+                f"{int(np.count_nonzero(~np.isfinite(z)))} scores of '{self.encoding.target}' are beyond the largest "
+                "number",
+                "look for extreme values in the data",
+            )
+        return self.calibration.probabilities(scale, z)
 
     def predict(self, X: Array, limit: int = BLOCK_BYTES) -> Array:
-        """Raw rows to predictions: (t, columns) -> (t,), with about `limit` bytes at a time."""
+        """Raw rows to predictions: (t, columns) -> (t,), in blocks of about `limit` bytes; places of classes."""
+        if self.classes is not None:
+            return labels(self.probabilities(X, limit)).astype(float)
         return self.predict_with(X, np.zeros(0), limit)[:, 0]
 
-    def predict_with(self, X: Array, times: Array, limit: int = BLOCK_BYTES) -> Array:
-        """Predictions, and where they and so many spreads of errors lie: (t, columns), (k,) -> (t, 1 + k).
-
-        In blocks: a column of 10,000 levels makes 10,000 inputs of a raw number, a row meets every landmark.
-        """
+    def _blocks(self, X: Array, limit: int) -> list[Array]:
+        """A column of 10,000 levels makes 10,000 inputs of a raw number, a row meets every landmark."""
         numbers = max(self.input_map.expansion.width, self.network.kernel_values)
         rows = block_rows(numbers, most=max(len(X), 1), limit=limit)
-        blocks = [X[start : start + rows] for start in range(0, len(X), rows)] or [X]
-        predicted = np.concatenate([self._block(block, times) for block in blocks])
+        return [X[start : start + rows] for start in range(0, len(X), rows)] or [X]
+
+    def predict_with(self, X: Array, times: Array, limit: int = BLOCK_BYTES) -> Array:
+        """Predictions, and where they and so many spreads of errors lie: (t, columns), (k,) -> (t, 1 + k)."""
+        predicted = np.concatenate([self._block(block, times) for block in self._blocks(X, limit)])
         self._check_finite(predicted[:, 0])
         return predicted
 
     def _block(self, raw: Array, times: Array) -> Array:
+        scale = self.target_scale
+        assert isinstance(scale, TargetScale)
         # Far outside of the training rows, or with a target near the end of the numbers, a sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             X = self.input_map.inputs(raw)
             z = self.network.predict(X)
-            y_hat = self.target_scale.back(z)[:, None]
-        return np.hstack([y_hat, self.intervals.at(X, z, times, self.target_scale)]) if len(times) else y_hat
+            y_hat = scale.back(z)[:, None]
+        return np.hstack([y_hat, self.intervals.at(X, z, times, scale)]) if len(times) else y_hat
 
     def _check_finite(self, y_hat: Array) -> None:
         if not np.isfinite(y_hat).all():
@@ -77,6 +103,7 @@ class Model:
             "about": self.card.to_document(),
             "intervals": self.intervals.to_document(),
             "reference": None if self.reference is None else self.reference.to_document(),
+            **({} if self.calibration is None else {"calibration": self.calibration.to_document()}),
         }
 
     @staticmethod
@@ -86,11 +113,12 @@ class Model:
             model = Model(
                 Encoding.from_document(document["encoding"]),
                 InputMap.from_document(document["input_map"]),
-                TargetScale.from_document(document["target_scale"]),
+                scale_from(document["target_scale"]),
                 Network.from_document(document["network"]),
                 ModelCard.from_document(document["about"]),
                 _intervals(document),
                 None if document.get("reference") is None else Reference.from_document(document["reference"]),
+                Calibration.from_document(document["calibration"]) if "calibration" in document else None,
             )
             _check(model, document)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as problem:
@@ -110,7 +138,16 @@ def _check(model: Model, document: dict[str, Any]) -> None:
     model.input_map.check(model.encoding.columns)
     _check_width(model)
     model.target_scale.check()
-    model.network.check(model.input_map.d)
+    scale = model.target_scale
+    classes = isinstance(scale, ClassScale)
+    must(classes is (model.classes is not None), "classes need a scale of classes")
+    must(classes is (model.calibration is not None), "classes, and they alone, have probabilities")
+    must(classes or not model.network.logits, "logits are of classes")
+    if isinstance(scale, ClassScale):
+        must(scale.classes == len(model.classes or ()), "the scale is of other classes")
+    if model.calibration is not None:
+        model.calibration.check()
+    model.network.check(model.input_map.d, scale.targets if isinstance(scale, ClassScale) else ())
     model.intervals.check(model.input_map.d)
     if model.reference is not None:
         model.reference.check(len(model.encoding.columns))

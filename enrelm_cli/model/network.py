@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from enrelm_cli.inputs.checks import must, number, numbers
 from enrelm_cli.model.features import Features, HiddenLayer, KernelFeatures
+from enrelm_cli.model.linear_features import LinearFeatures
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.types import Array
 
 # Features that a model file may hold.
-_SAVED = (HiddenLayer, KernelFeatures, LocalFeatures)
+_SAVED = (HiddenLayer, KernelFeatures, LocalFeatures, LinearFeatures)
 _KINDS = {one.kind: one for one in _SAVED}
 
 
@@ -36,6 +37,7 @@ class Network:
     order: NDArray[np.int64] | None = None  # (n,) which columns of the eigenbasis they are, where they are some
     facts: dict[str, float] | None = None  # what the variant found on its way: steps, alpha, leave-one-out error
     left_out: Array | None = None  # (q,) errors of training rows left out, where the variant found them on its way
+    logits: bool = False  # it predicts logits of classes, not their codes; `left_out` are logits then, not errors
 
     @property
     def size(self) -> int:
@@ -93,6 +95,7 @@ class Network:
             "intercept": self.intercept,
             "stop": self.stop,
             "facts": self.facts or {},
+            **({"logits": True} if self.logits else {}),
         }
 
     @staticmethod
@@ -100,4 +103,5 @@ class Network:
         if document["kind"] not in _KINDS:
             raise ValueError("'kind' is unknown")
         features: Features = _KINDS[document["kind"]].from_document(document["features"])
-        return Network(features, document["beta"], document["intercept"], document["stop"], facts=document["facts"])
+        facts, logits = document["facts"], bool(document.get("logits", False))
+        return Network(features, document["beta"], document["intercept"], document["stop"], facts=facts, logits=logits)

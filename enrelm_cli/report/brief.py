@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from enrelm_cli.judge.curve import Curve
 from enrelm_cli.report import words
-from enrelm_cli.report.blocks import Block, Grid, Headline, Remarks, errors_line, facts_of, named_choices, read
+from enrelm_cli.report.blocks import Block, Grid, Headline, Remarks, facts_of, named_choices, read
 from enrelm_cli.report.check_view import check_brief
-from enrelm_cli.report.compare_view import compare_view, error_name
+from enrelm_cli.report.compare_view import compare_view, error_name, of_classes
 from enrelm_cli.report.curve_view import curve_view
 from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport
-from enrelm_cli.report.views import Report, candidates_grid, fit_rows, fit_view, view
+from enrelm_cli.report.views import Report, candidates_grid, fit_errors, fit_rows, fit_view, view
 
 _COLUMNS = 4
 
@@ -33,7 +33,7 @@ def _fit(report: FitReport) -> list[Block]:
     facts = facts_of(
         ("read", read(report.data)),
         ("rows", fit_rows(report)),
-        ("errors", errors_line(report.train_error, report.validation_error, report.linear_error)),
+        ("errors", fit_errors(report)),
         ("warning", report.warnings),
         ("columns", _most_relevant(report.relevance)),
         ("time", f"total {words.seconds(report.timings['total'])}" if "total" in report.timings else ""),
@@ -63,7 +63,9 @@ def _choices(curve: Curve) -> str:
 def _compare(report: CompareReport) -> list[Block]:
     blocks = compare_view(report)
     spread = f"mean ± standard deviation over {report.repeats} splits" if report.repeats > 1 else "one split"
-    remark = f"Relative {error_name(report)} (1 = predicting the mean), {spread}. More: -v."
+    name = f"Relative {error_name(report)} (1 = predicting the mean)"
+    name = f"Mean {error_name(report)} of predicted probabilities" if of_classes(report) else name
+    remark = f"{name}, {spread}. More: -v."
     kept = [block for block in blocks if isinstance(block, (Headline, Grid))]
     return [*kept, Remarks((remark,)), *_last_command(blocks)]
 

@@ -16,7 +16,7 @@ _PARTS = {"train": "training"}
 def compare_view(report: CompareReport) -> list[Block]:
     best = report.rows[0]
     linear = next((row.error for row in report.rows if row.method == "linear"), math.nan)
-    beside = words.against_linear(best.error, linear) if best.method != "linear" else ""
+    beside = words.against_linear(best.error, linear) if best.method != "linear" and not of_classes(report) else ""
     return [
         Headline(
             f"{report.data.name}: {best.method} is best, {error_name(report)} {_mean_std(best)}"
@@ -35,7 +35,12 @@ def _next(report: CompareReport) -> list[Block]:
 
 def error_name(report: CompareReport) -> str:
     """Only an error of rows that chose nothing is called a test error."""
-    return "validation error" if report.protocol == "paper" else "test error"
+    what = "log-loss" if of_classes(report) else "error"
+    return f"validation {what}" if report.protocol == "paper" else f"test {what}"
+
+
+def of_classes(report: CompareReport) -> bool:
+    return report.task == "classification"
 
 
 def _mean_std(row: CompareRow) -> str:
@@ -53,6 +58,7 @@ def _compare_grid(report: CompareReport) -> Grid:
             (
                 row.method,
                 words.ABSENT if row.neurons is None else words.count(row.neurons),
+                *([] if row.classes is None else [words.percent(row.classes["accuracy"])]),
                 _mean_std(row),
                 words.ratio(row.error / best) if best > 0 else words.ABSENT,
                 bar(row.error, worst),
@@ -68,7 +74,8 @@ def _compare_grid(report: CompareReport) -> Grid:
         (
             Column("method"),
             Column("neurons", "mean" if report.repeats > 1 else "", number=True),
-            Column(error_name(report), "relative", number=True),
+            *([Column("accuracy", number=True)] if of_classes(report) else []),
+            Column(error_name(report), "" if of_classes(report) else "relative", number=True),
             Column("vs best", number=True),
             Column(""),
             Column("fit", fit_unit, number=True),
@@ -99,7 +106,9 @@ def compare_remarks(report: CompareReport) -> list[str]:
         )
     lines.append(_splits(report))
     lines.append(_clock(report))
-    lines.append("Errors are relative: 1 = predicting the training mean. vs best: ratio to the smallest error.")
+    relative = "Errors are relative: 1 = predicting the training mean. vs best: ratio to the smallest error."
+    loss = "Errors are mean log-losses of the predicted probabilities. vs best: ratio to the smallest."
+    lines.append(loss if of_classes(report) else relative)
     lines.extend(report.notes)
     return lines
 

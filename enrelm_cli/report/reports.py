@@ -13,7 +13,9 @@ import numpy as np
 from enrelm_cli.inputs.inspection.columns import ColumnCheck
 from enrelm_cli.inputs.inspection.findings import Finding
 from enrelm_cli.inputs.outcomes import Outcome
+from enrelm_cli.judge.classes.metrics import Metrics
 from enrelm_cli.judge.curve import Choices, Curve, ElmBand
+from enrelm_cli.report.class_reports import ClassFacts
 
 Json = dict[str, Any]
 
@@ -51,6 +53,8 @@ class Candidate:
     validation_error: float
     seconds: float
     only_size: str | None = None  # what it consists of, where it has no sizes to choose from
+    accuracy: float | None = None  # of classes, on the validation rows
+    log_loss: float | None = None
 
     def to_json(self) -> Json:
         return dict(vars(self))
@@ -80,6 +84,7 @@ class FitReport:
     notes: tuple[str, ...] = ()
     columns: tuple[Outcome, ...] = ()
     curve: Curve | None = None  # of the chosen variant; too long for the JSON
+    classes: ClassFacts | None = None  # None where the target is a number
     not_saved: str = "not saved: add -o model.joblib to keep it"
     intervals: Json = field(default_factory=dict)  # what prediction intervals follow, and how well they do
     warnings: tuple[str, ...] = ()  # why the validation error may not hold
@@ -89,6 +94,8 @@ class FitReport:
             "variant": self.variant,
             "neurons": self.neurons,
             "chosen_neurons": self.chosen_neurons,
+            "task": "regression" if self.classes is None else "classification",
+            "classes": None if self.classes is None else self.classes.to_json(),
             "train_error": self.train_error,
             "validation_error": self.validation_error,
             "linear_error": self.linear_error,
@@ -158,6 +165,7 @@ class CompareRow:
     fit_seconds: float
     predict_seconds: float
     errors: tuple[float, ...] = ()  # one for each split
+    classes: dict[str, float] | None = None  # figures of classes, whose error is the log-loss
 
     def to_json(self) -> Json:
         return {**vars(self), "errors": list(self.errors)}
@@ -177,6 +185,7 @@ class CompareReport:
     settings: Json
     notes: tuple[str, ...] = ()
     threads: int | None = None  # that shared the work; None on a cluster
+    task: str = "regression"  # of classification the errors are log-losses
     fit_command: str | None = None  # to type next, where the caller knows how the table was named
     time: str | None = None  # the column along which the splits are cuts
 
@@ -184,6 +193,7 @@ class CompareReport:
         best = self.rows[0].error
         return {
             "protocol": self.protocol,
+            "task": self.task,
             "rows": [{**row.to_json(), "ratio": row.error / best if best else None} for row in self.rows],
             "repeats": self.repeats,
             "seeds": list(self.seeds),
@@ -242,9 +252,18 @@ class PredictReport:
     def coverage(self) -> float | None:
         return self.intervals[0].coverage if self.intervals else None
 
+    sets: float | None = None  # coverage that sets of classes were asked for
+    covered: float | None = None  # and have
+    metrics: Metrics | None = None  # of classes, where the target column is present
+    classes: tuple[str, ...] | None = None
+
     def to_json(self) -> Json:
         return {
             "rows": self.rows,
+            "classes": None if self.classes is None else list(self.classes),
+            "metrics": None if self.metrics is None else self.metrics.to_json(),
+            "set": self.sets,
+            "set_coverage": self.covered,
             "errors": None if self.errors is None else self.errors.to_json(),
             "interval": self.interval,
             "coverage": self.coverage,
@@ -278,9 +297,11 @@ class InfoReport:
     stop: str | None = None
     notes: tuple[str, ...] = field(default=())
     intervals: Json = field(default_factory=dict)
+    classes: Json | None = None  # as a fit reports them; None where the target is a number
 
     def to_json(self) -> Json:
         document = dict(vars(self))
+        document["task"] = "regression" if self.classes is None else "classification"
         document["inputs"] = list(self.inputs)
         document["columns"] = [column.to_json() for column in self.columns]
         document["relevance"] = [{"input": name, "share": share} for name, share in self.relevance]

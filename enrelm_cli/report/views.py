@@ -15,6 +15,7 @@ from enrelm_cli.report.blocks import (
     Column,
     Command,
     Grid,
+    Headline,
     Line,
     Remarks,
     bar,
@@ -26,6 +27,15 @@ from enrelm_cli.report.blocks import (
     times,
 )
 from enrelm_cli.report.check_view import check_view
+from enrelm_cli.report.class_reports import class_facts_of
+from enrelm_cli.report.class_view import (
+    PROBABILITIES,
+    class_candidates_grid,
+    class_errors_line,
+    class_result,
+    classes_line,
+    confusion_blocks,
+)
 from enrelm_cli.report.compare_view import compare_view
 from enrelm_cli.report.curve_view import curve_view
 from enrelm_cli.report.reports import (
@@ -65,14 +75,15 @@ def view(report: Report) -> list[Block]:
 
 
 def fit_view(report: FitReport) -> list[Block]:
-    errors = report.validation_error, report.linear_error
-    blocks: list[Block] = [result(report.variant, report.chosen_neurons, *errors, report.facts)]
+    blocks: list[Block] = [fit_result(report)]
     blocks.append(
         facts_of(
             ("read", (read(report.data), *report.data.notes)),
             ("rows", fit_rows(report)),
-            ("neurons", () if "leaves" in report.facts else _chosen(report)),
-            ("errors", errors_line(report.train_error, report.validation_error, report.linear_error)),
+            ("classes", () if report.classes is None else classes_line(report.classes)),
+            ("neurons", () if "leaves" in report.facts or _one_size(report) else _chosen(report)),
+            ("errors", fit_errors(report)),
+            ("probabilities", () if report.classes is None else PROBABILITIES[report.classes.probabilities]),
             ("warning", report.warnings),
             ("details", _found(report.facts)),
             ("intervals", intervals_line(report.intervals)),
@@ -84,11 +95,31 @@ def fit_view(report: FitReport) -> list[Block]:
     )
     if len(report.candidates) > 1:
         blocks.append(candidates_grid(report))
+    if report.classes is not None:
+        blocks += confusion_blocks(report.classes.classes, report.classes.validation)
     blocks += [_columns(report.columns)] if report.columns else []
     blocks += _relevance(report.relevance)
     if report.model:
         blocks.append(_predict_command(report.model))
     return blocks
+
+
+def fit_result(report: FitReport) -> Headline:
+    if report.classes is not None:
+        return class_result(report.variant, report.classes)
+    errors = report.validation_error, report.linear_error
+    return result(report.variant, report.chosen_neurons, *errors, report.facts)
+
+
+def fit_errors(report: FitReport) -> str:
+    if report.classes is not None:
+        return class_errors_line(report.classes.validation)
+    return errors_line(report.train_error, report.validation_error, report.linear_error)
+
+
+def _one_size(report: FitReport) -> bool:
+    """Of classes: what has no sizes has no choice of them."""
+    return report.classes is not None and report.curve is not None and report.curve.only_size is not None
 
 
 def fit_rows(report: FitReport) -> str:
@@ -123,6 +154,8 @@ def _found(facts: dict[str, float]) -> str:
 
 
 def candidates_grid(report: FitReport) -> Grid:
+    if report.classes is not None:
+        return class_candidates_grid(report.candidates, report.variant)
     best = min((c.validation_error for c in report.candidates), default=1.0)
     worst = max((c.validation_error for c in report.candidates if math.isfinite(c.validation_error)), default=1.0)
     unit, durations = words.duration_column(c.seconds for c in report.candidates)
@@ -212,9 +245,16 @@ def predict_view(report: PredictReport) -> list[Block]:
         )
     facts.append(("interval", tuple(map(_interval_line, report.intervals))))
     facts.append(("quantile", tuple(map(_quantile_line, report.quantiles))))
+    if report.metrics is not None:
+        judged = report.metrics
+        facts.append(("errors", f"{class_errors_line(judged)}, over {words.counted(judged.rows, 'row')}"))
+    if report.sets is not None:
+        inside = "" if report.covered is None else f": {words.percent(report.covered)} of the known classes are inside"
+        facts.append(("sets", f"{100 * report.sets:g} %{inside}"))
     facts.append(("time", times(report.timings)))
     facts.append(("notes", report.notes))
-    return [facts_of(*facts)]
+    judged_classes = report.metrics is not None and report.classes is not None
+    return [facts_of(*facts), *(confusion_blocks(report.classes or (), judged) if judged_classes else [])]
 
 
 def _interval_line(one: IntervalFacts) -> str:
@@ -230,9 +270,12 @@ def _quantile_line(one: QuantileFacts) -> str:
 
 def info_view(report: InfoReport) -> list[Block]:
     errors = report.validation_error, report.linear_error
-    blocks: list[Block] = [result(report.variant, report.neurons, *errors, report.facts)]
+    found = None if report.classes is None else class_facts_of(report.classes)
+    headline = result(report.variant, report.neurons, *errors, report.facts)
+    blocks: list[Block] = [headline if found is None else class_result(report.variant, found)]
     name, rows = report.data.get("name"), report.data.get("rows")
     parts = [str(name)] if name else []
+    told = (report.train_error, *errors)
     if isinstance(rows, int):
         parts.append(words.counted(rows, "row"))
     blocks.append(
@@ -243,7 +286,9 @@ def info_view(report: InfoReport) -> list[Block]:
                 "inputs",
                 f"{words.counted(len(report.inputs), 'input')} from {words.counted(len(report.columns), 'column')}",
             ),
-            ("errors", errors_line(report.train_error, report.validation_error, report.linear_error)),
+            ("classes", () if found is None else classes_line(found)),
+            ("errors", errors_line(*told) if found is None else class_errors_line(found.validation)),
+            ("probabilities", () if found is None else PROBABILITIES[found.probabilities]),
             ("details", _found(report.facts)),
             ("intervals", intervals_line(report.intervals)),
             ("stopped", report.stop or ()),
@@ -254,6 +299,8 @@ def info_view(report: InfoReport) -> list[Block]:
             ("notes", report.notes),
         )
     )
+    if found is not None:
+        blocks += confusion_blocks(found.classes, found.validation)
     blocks.append(_columns(report.columns))
     blocks += _relevance(report.relevance)
     blocks.append(_predict_command(report.path))

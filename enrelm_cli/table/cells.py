@@ -89,6 +89,14 @@ def is_infinite(text: str) -> bool:
         return False
 
 
+def is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
 def is_no_weight(text: str) -> bool:
     """Below 0, or infinite."""
     try:

@@ -172,10 +172,12 @@ def _candidates(options: ReadAs, roles: Roles, reading: Reading) -> Candidates:
     dated = {name: (found.notation,) for name, found in options.formats}
     numbers = number_notations(options.decimal)
     only_numbers = {roles.target, roles.weight, *roles.numeric}
+    # A class is the text that stands there, however much it looks like a number or a date.
+    texts = {*roles.categorical, roles.target if roles.task == "classification" else None}
     return {
         name: dated.get(name, numbers if name in only_numbers else (*numbers, *DATES))
         for name, kind in reading.kinds
-        if kind is Kind.TEXT and name not in roles.categorical
+        if kind is Kind.TEXT and name not in texts
     }
 
 
@@ -211,12 +213,22 @@ def wrong_columns(table: Table, loaded: Table, roles: Roles) -> Iterator[tuple[s
     if roles.time is not None and kinds[roles.time] not in (Kind.NUMBER, Kind.DATE, Kind.ZONED):
         hint = "--time needs dates or numbers; --date-format COL=%d/%m/%Y says how dates are written"
         yield roles.time, _wrong(table, roles.time, Kind.NUMBER, hint=hint)
-    if roles.target is not None and kinds[roles.target] not in (Kind.NUMBER, Kind.BOOLEAN):
-        hint = "a target is a column of numbers: name another, or type --null TOKEN for what means a missing value"
-        yield roles.target, _wrong(table, roles.target, Kind.NUMBER, hint=hint)
+    if roles.target is not None and not _may_be_target(kinds[roles.target], roles.task):
+        yield roles.target, not_numbers(table, roles.target)
     if roles.weight is not None and kinds[roles.weight] not in (Kind.NUMBER, Kind.BOOLEAN):
         hint = "a weight is a number, 0 or more: name another column with --weight"
         yield roles.weight, _wrong(table, roles.weight, Kind.NUMBER, hint=hint)
+
+
+def _may_be_target(kind: Kind, task: str) -> bool:
+    """Texts are classes, unless the user said that they are numbers."""
+    return kind in (Kind.NUMBER, Kind.BOOLEAN) or task == "classification" or (task == "auto" and kind is Kind.TEXT)
+
+
+def not_numbers(table: Table, target: str) -> DataError:
+    """The cells of a target that are none, and what to type."""
+    hint = "a target is a column of numbers, or of classes with --task classification; --null TOKEN for a missing value"
+    return _wrong(table, target, Kind.NUMBER, hint=hint)
 
 
 def _wrong(table: Table, name: str, kind: Kind, found: Format | None = None, hint: str | None = None) -> DataError:

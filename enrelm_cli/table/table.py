@@ -200,7 +200,7 @@ def stream(
     kinds: Mapping[str, Kind],
     along: Along,
     check: Check | None = None,
-    known: tuple[str, ...] = (),
+    known: tuple[tuple[str, Kind], ...] = (),
     levels: tuple[str, ...] = (),
 ) -> Iterator[Piece]:
     """The rows of all sources in order, each read once, a block at a time.
@@ -208,12 +208,13 @@ def stream(
     `known`: the target and the weight, where a source has them.
     """
     for source in sources:
-        there = {name: Kind.NUMBER for name in known if name in source.names}
+        there = {name: kind for name, kind in known if name in source.names}
         every = {**dict.fromkeys(along.ids, Kind.VERBATIM), **there, **kinds}
         if isinstance(source, CsvSource):
             # The others have types of their own.
             every = {**dict.fromkeys(along.typed, Kind.VERBATIM), **every}
-        reading = Reading(tuple(sorted(every.items())), options, given=True, lenient=tuple(there), levels=levels)
+        lenient = tuple(name for name, kind in there.items() if kind is Kind.NUMBER)
+        reading = Reading(tuple(sorted(every.items())), options, given=True, lenient=lenient, levels=levels)
         if isinstance(source, CsvSource):
             for block in source.blocks(min(options.block_bytes, _STREAM_BYTES)):
                 yield CsvBlock(source, block, reading, along, check)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import MethodSettings
@@ -22,6 +23,9 @@ class Variant(ABC):
     # A ridge of its own holds back what a neuron should not say: it may use its whole basis, and keeps all neurons
     # unless fewer are clearly better.
     regularised: ClassVar[bool] = False
+    # What it can predict.
+    numbers: ClassVar[bool] = True
+    classes: ClassVar[bool] = True
 
     @abstractmethod
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
@@ -30,6 +34,10 @@ class Variant(ABC):
     def refit(self, basis: Basis, method: MethodSettings, n: int, before: Network) -> Network:
         """The same with more rows. `before`: what fewer gave, where something that it chose can be kept."""
         return self.fit(basis, method, n)
+
+    def logistic(self, basis: Basis, method: MethodSettings, before: Network | None = None) -> Network | None:
+        """Logistic regression of classes on the variant's own features, where it has some; `before` kept its ridge."""
+        return None
 
     def left_out(self, basis: Basis, network: Network) -> Array:
         """Standardised errors of the sample's training rows when each is left out with its twins, its group, or the
@@ -47,7 +55,11 @@ class Variant(ABC):
 
     def pays(self, basis: Basis) -> bool:
         """Whether `auto` tries it on these rows."""
-        return True
+        return self.predicts(basis.data)
+
+    def predicts(self, data: Training) -> bool:
+        """Whether it is for targets like these."""
+        return self.numbers if data.rows.classes is None else self.classes
 
     def most_neurons(self, basis: Basis, method: MethodSettings) -> int:
         """min(50 d, T/2) as in the paper, unless a ridge allows more."""

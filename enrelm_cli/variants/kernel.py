@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from enrelm_cli.columns import beside, lengths, sum_by
+from enrelm_cli.columns import beside, lengths, plain, sum_by
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.fold.weights import by_place
+from enrelm_cli.inputs.classes.scale import ClassScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.features import BLOCK
 from enrelm_cli.model.network import Network
@@ -30,6 +31,7 @@ from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array, Keys
 from enrelm_cli.variants._left_out import blocks_left_out, errors_of_blocks, fold_blocks
+from enrelm_cli.variants._logistic import affordable, fit_logistic, problem, rows_for
 from enrelm_cli.variants._near_copies import NearCopies, near_copies
 from enrelm_cli.variants._variant import Variant
 
@@ -185,6 +187,46 @@ def left_out_errors(data: Training, basis: EigenBasis, alpha: float, n: int) -> 
     return np.concatenate([left_out.errors(block)[:, 0] for block in sample.blocks(BLOCK)])
 
 
+# The prior variance of logits is 1/alpha times the kernel, which is at most 1.
+_LOGISTIC_RIDGES, _FEW_RIDGES, _MANY_CLASSES = np.geomspace(1.0, 1e-4, 9), np.geomspace(1.0, 1e-4, 5), 10
+# Features that hold less of a row than this share of the smallest ridge change no probability.
+_FELT = 1e-2
+
+
+def fit_classes(data: Training, basis: EigenBasis, before: Network | None) -> Network | None:
+    """Logistic regression on the kernel's eigenfunctions: gamma_j sqrt(lambda_j) phi_j with a ridge on gamma.
+
+    On the rows of the sample, or on as many of them as the work allows: its left-out log-loss says whether that pays.
+    None where it allows too few.
+    """
+    scale = data.view.target_scale
+    assert isinstance(scale, ClassScale)
+    ridges = _LOGISTIC_RIDGES if scale.classes <= _MANY_CLASSES else _FEW_RIDGES
+    alphas = ridges if before is None else np.array([(before.facts or {})["alpha"]])
+    kept = np.flatnonzero(basis.values > _FELT * float(alphas[-1]))
+    kept = kept if len(kept) else np.arange(1)
+    sample, size = data.sample(), (len(kept), scale.classes, len(ridges))
+    if before is None and not affordable(*size, sample.rows):
+        return None
+    sample = sample.between(0, max(rows_for(*size), len(kept)))
+    part, root = basis.take(kept), np.sqrt(basis.values[kept])
+    U = np.concatenate([part.of_training(block) for block in sample.blocks(BLOCK)])
+    found = fit_logistic(problem(U * root, sample, scale), alphas)
+    beta = found.gamma * root[:, None]
+    order = np.argsort(-lengths(beta), kind="stable")
+    facts = {"alpha": found.alpha, "logistic_rows": sample.rows, "left_out_log_loss": found.loss}
+    shape = (-1, *scale.targets)
+    return Network(
+        part.features.take(order),
+        beta[order].reshape(len(kept), *scale.targets),
+        plain(found.intercept.reshape(scale.targets)),
+        order=kept[order],
+        facts=facts,
+        left_out=found.left_out.reshape(shape),
+        logits=True,
+    )
+
+
 class Kernel(Variant):
     name = "kernel"
     start = Start.TUNED
@@ -192,6 +234,9 @@ class Kernel(Variant):
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
         return fit(basis.data, basis.eigen, n)
+
+    def logistic(self, basis: Basis, method: MethodSettings, before: Network | None = None) -> Network | None:
+        return fit_classes(basis.data, basis.eigen, before)
 
     def left_out(self, basis: Basis, network: Network) -> Array:
         alpha = (network.facts or {})["alpha"]

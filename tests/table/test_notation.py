@@ -186,7 +186,7 @@ def test_a_typo_in_a_column_that_the_user_calls_numeric_is_an_error(folder: Path
     with pytest.raises(DataError, match=r"line 62: 'oops' in column 'c' is not a number"):
         column([*PLAIN, "oops"], numeric=("c",))
     with pytest.raises(DataError, match="'oops'"):
-        column([*PLAIN, "oops"], target="c")
+        column([*PLAIN, "oops"], target="c", task="regression")
     assert column([*PLAIN, "unknown"], target="c")[0] is Kind.NUMBER
 
 

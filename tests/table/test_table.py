@@ -441,10 +441,10 @@ GOLDEN: dict[str, tuple[bytes, Roles, ReadOptions, str, str]] = {
     ),
     "non-numeric target": (
         b"a,y\n1,low\n2,high\n",
-        Roles(target="y"),
+        Roles(target="y", task="regression"),
         ReadOptions(),
         "data.csv: 2 cells of column 'y' are not numbers\n  line 2: 'low'\n  line 3: 'high'",
-        "a target is a column of numbers: name another, or type --null TOKEN for what means a missing value",
+        "a target is a column of numbers, or of classes with --task classification; --null TOKEN for a missing value",
     ),
     "wrong delimiter": (
         b"a;b;c\n1;2;3\n",

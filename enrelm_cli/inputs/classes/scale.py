@@ -100,6 +100,10 @@ class ClassScale:
         scores: Array = (z.reshape(len(z), -1) * self.spread) @ self.V.T
         return scores
 
+    def of_probabilities(self, p: Array) -> Array:
+        """z whose scores are p less the shares: (t, C) -> (t, ...)."""
+        return ((p - self.shares) @ self.V / self.spread).reshape(len(p), *self.targets)
+
     def units(self, z: Array) -> Array:
         return z
 

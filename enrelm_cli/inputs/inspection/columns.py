@@ -127,7 +127,10 @@ def _check(
 def _target(survey: SampledSurvey, walked: Walk) -> ColumnCheck:
     name, facts = str(survey.roles.target), survey.target
     every, kind = survey.rows + survey.without_target, survey.table.kinds[name]
-    distinct, exact = _distinct(survey, walked, name)
+    levels = sorted((facts.levels or {}).items(), key=lambda pair: (-pair[1], pair[0]))
+    ranged = facts.levels is None and not facts.too_many
+    distinct, exact = _distinct(survey, walked, name) if ranged else (len(levels), not facts.too_many)
+    spread = _histogram(survey, name) if ranged else [count for _, count in levels[:_BARS]]
     return ColumnCheck(
         name=name,
         role="target",
@@ -138,10 +141,10 @@ def _target(survey: SampledSurvey, walked: Walk) -> ColumnCheck:
         missing_share=survey.without_target / max(every, 1),
         distinct=distinct,
         distinct_is_exact=exact,
-        lowest=_shown(facts.lowest, kind),
-        highest=_shown(facts.highest, kind),
-        top=(),
-        bars=_shares(_histogram(survey, name)),
+        lowest=_shown(facts.lowest, kind) if ranged else None,
+        highest=_shown(facts.highest, kind) if ranged else None,
+        top=tuple(levels[:_TOP]),
+        bars=_shares(spread),
     )
 
 

@@ -48,4 +48,5 @@ def inspect(table: Table, roles: Roles, missing: str, engine: Engine) -> Inspect
 
 def _walked(known: SampledSurvey) -> tuple[str, ...]:
     names = [column.name for column, _ in known.columns if column.kind is not Kind.TEXT]
-    return tuple(names if known.roles.target is None else [*names, known.roles.target])
+    target = known.roles.target
+    return tuple(names if target is None or known.table.kinds[target] is Kind.TEXT else [*names, target])

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from enrelm_cli.fold.hashing import combine, hash_numbers
+from enrelm_cli.inputs.classes.rare import HANDFUL
 from enrelm_cli.inputs.inspection.alone import ALIKE, alike_in_time, drift
 from enrelm_cli.inputs.inspection.columns import sample_of
 from enrelm_cli.inputs.inspection.findings import Finding, Level
 from enrelm_cli.inputs.inspection.suspects import MOSTLY, Looked
 from enrelm_cli.inputs.survey.contents import SampledSurvey
-from enrelm_cli.table.table import Kind
+from enrelm_cli.table.table import Kind, listed
 
 FEW_ROWS = 50
 _REPEATED = 0.1
@@ -41,10 +42,25 @@ def _amount(survey: SampledSurvey) -> Iterator[Finding]:
     if survey.without_target > MOSTLY * every:
         text = f"target {target!r}: missing in {survey.without_target:,} of {every:,} rows, which are left out"
         yield Finding("warning", "target", target, text)
+    if survey.target.levels is not None:
+        yield from _classes(survey, target)
+        return
     values = np.unique(sample_of(survey, target))
     if len(values) == 2:
         text = f"target {target!r} has two values: a prediction estimates the share of the larger one"
-        yield Finding("note", "target", target, text)
+        yield Finding("note", "target", target, text, "--task classification", "tells the two apart as classes")
+
+
+def _classes(survey: SampledSurvey, target: str) -> Iterator[Finding]:
+    """How many there are, and which have hardly a row."""
+    levels = survey.target.levels or {}
+    counted = f"target {target!r}: {len(levels):,} classes"
+    yield Finding("note", "target", target, f"{counted}, the largest with {max(levels.values()):,} rows")
+    rare = sorted(level for level, count in levels.items() if count < HANDFUL)
+    if rare:
+        named = listed([repr(level) for level in rare], 5)
+        text = f"target {target!r}: fewer than {HANDFUL} rows of {named}; they train, and nothing tests them"
+        yield Finding("warning", "rare-class", target, text)
 
 
 def _repeats(looked: Looked) -> Iterator[Finding]:
@@ -106,7 +122,7 @@ def _time(level: Level, name: str, text: str) -> Finding:
 def _neighbours(looked: Looked) -> Iterator[Finding]:
     """Rows that follow each other are alike: a series without a date, or groups."""
     survey, target = looked.survey, looked.survey.roles.target
-    if target is None:
+    if target is None or survey.target.levels is not None:
         return
     run = looked.walked.runs[target]
     variance = float(np.var(looked.raw.y)) if len(looked.raw.y) else 0.0

@@ -16,13 +16,14 @@ import pyarrow as pa
 
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.fold.hashing import SAMPLE_ROWS, SAMPLE_SALT, combine, first_rows, hash_numbers, rehash, with_weights
-from enrelm_cli.inputs.survey.cells import InputColumn
+from enrelm_cli.inputs.survey.cells import Cells, InputColumn, NumberCells
 from enrelm_cli.inputs.survey.facts import (
     Facts,
     Survey,
     TargetRows,
     facts_of,
     input_columns,
+    target_column,
     target_rows,
 )
 from enrelm_cli.table.table import Batch, Roles, Table
@@ -133,18 +134,19 @@ class _Surveyor:
     """What is learnt from one batch."""
 
     columns: tuple[InputColumn, ...]
-    target: str | None  # None: every row counts as one with a target
+    target: InputColumn | None  # None: every row counts as one with a target
     weight: str | None
     bound: Bound
 
     def __call__(self, batch: Batch) -> _Surveyed:
         rows = target_rows(batch, self.columns, self.target, self.weight)
-        key = combine([cells.hashes() for cells in rows.cells], len(rows.y))
-        target = with_weights(hash_numbers(rows.y), None if rows.weight is None else hash_numbers(rows.weight))
+        key = combine([cells.hashes() for cells in rows.cells], rows.rows)
+        target = with_weights(_target_hashes(rows.target), None if rows.weight is None else hash_numbers(rows.weight))
         return _Surveyed(facts_of(rows), content_sums(key, target), self._sample(rows, key, target), self.bound)
 
     def _sample(self, rows: TargetRows, key: Keys, target: Keys) -> Sample:
-        single = [name for name in (self.target, self.weight) if name is not None]
+        target_name = None if self.target is None else self.target.name
+        single = [name for name in (target_name, self.weight) if name is not None]
         names = [column.name for column in self.columns] + single
         batch = rows.batch.select(sorted(names))
         low = rehash(key, SAMPLE_SALT) <= np.uint64(self.bound.highest)
@@ -152,6 +154,10 @@ class _Surveyor:
             batch, key, target = _compact(batch.filter(pa.array(low))), key[low], target[low]
         sample = Sample(batch, key, target)
         return sample.smallest(SAMPLE_ROWS) if sample.rows > SAMPLE_ROWS else sample
+
+
+def _target_hashes(target: Cells) -> Keys:
+    return hash_numbers(target.values) if isinstance(target, NumberCells) else target.hashes()
 
 
 @dataclass(frozen=True)
@@ -170,14 +176,14 @@ class SampledSurvey(Survey):
 
 def sampled_survey(table: Table, roles: Roles, engine: Engine) -> SampledSurvey:
     """All of it in one fold over the pieces of a loaded table: each cell is hashed once."""
-    columns, target = input_columns(table, roles), roles.target
+    columns, target = input_columns(table, roles), target_column(table, roles)
     found = engine.fold(table.pieces, _Surveyor(columns, target, roles.weight, Bound()), "survey", table.rows)
     sample = found.sample.smallest(SAMPLE_ROWS)
     return SampledSurvey(
         **vars(found.facts),
         table=table,
         roles=roles,
-        content_hash=found.sums.digest(columns, target),
+        content_hash=found.sums.digest(columns, roles.target),
         sample=Batch(sample.columns, -1, table.label),
         sample_keys=sample.key,
     )

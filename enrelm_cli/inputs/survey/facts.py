@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.survey.cells import MOST_LEVELS, Cells, ColumnFacts, InputColumn, NumberCells
-from enrelm_cli.table.table import Batch, Roles, Table, numbers
+from enrelm_cli.table.table import Batch, Kind, Roles, Table, numbers
 from enrelm_cli.types import Array
 
 
@@ -20,27 +20,36 @@ class TargetRows:
     batch: pa.RecordBatch
     columns: tuple[InputColumn, ...]
     cells: tuple[Cells, ...]  # of each column
-    y: Array  # (t,)
+    target: Cells
     without_target: int  # how many others the batch has
     weight: Array | None = None  # (t,) NaN or negative where it is none
     without_weight: int = 0  # how many more, of weight 0
 
+    @property
+    def rows(self) -> int:
+        return int(self.batch.num_rows)
+
 
 def target_rows(
-    batch: Batch, columns: tuple[InputColumn, ...], target: str | None, weight: str | None = None
+    batch: Batch, columns: tuple[InputColumn, ...], target: InputColumn | None, weight: str | None = None
 ) -> TargetRows:
     """`target` None: every row counts as one with a target. Rows of weight 0 are left out."""
-    y = np.zeros(batch.rows) if target is None else numbers(batch.columns.column(target))
     w = None if weight is None else numbers(batch.columns.column(weight))
-    present = ~np.isnan(y)
+    y = _target_cells(batch.columns, target)
+    present = ~y.missing()
     kept = present if w is None else present & (w != 0.0)
-    without = int(len(y) - np.count_nonzero(present))
+    without = int(len(present) - np.count_nonzero(present))
     unweighted = int(np.count_nonzero(present) - np.count_nonzero(kept))
     rows = batch.columns
     if without or unweighted:
-        rows, y, w = rows.filter(pa.array(kept)), y[kept], None if w is None else w[kept]
+        rows, w = rows.filter(pa.array(kept)), None if w is None else w[kept]
+        y = _target_cells(rows, target)
     cells = tuple(column.cells(rows.column(column.name)) for column in columns)
     return TargetRows(rows, columns, cells, y, without, w, unweighted)
+
+
+def _target_cells(rows: pa.RecordBatch, target: InputColumn | None) -> Cells:
+    return NumberCells(np.zeros(rows.num_rows)) if target is None else target.cells(rows.column(target.name))
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ class WeightFacts:
 
 
 def weight_facts(rows: TargetRows) -> WeightFacts:
-    w = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+    w = np.ones(rows.rows) if rows.weight is None else rows.weight
     right = np.isfinite(w) & (w > 0.0)
     count = int(np.count_nonzero(right))
     return WeightFacts(count, rows.without_weight, len(w) - count, float(w[right].sum()))
@@ -92,7 +101,7 @@ class Facts:
         )
         return Facts(
             columns,
-            self.target.merge(other.target, 0),
+            self.target.merge(other.target, MOST_LEVELS),
             self.rows + other.rows,
             self.without_target + other.without_target,
             self.incomplete + other.incomplete,
@@ -101,13 +110,13 @@ class Facts:
 
 
 def facts_of(rows: TargetRows) -> Facts:
-    incomplete = np.zeros(len(rows.y), dtype=bool)
+    incomplete = np.zeros(rows.rows, dtype=bool)
     for cells in rows.cells:
         incomplete |= cells.missing()
     return Facts(
         tuple((column, cells.facts()) for column, cells in zip(rows.columns, rows.cells, strict=True)),
-        NumberCells(rows.y).facts(),
-        len(rows.y),
+        rows.target.facts(),
+        rows.rows,
         rows.without_target,
         int(np.count_nonzero(incomplete)),
         weight_facts(rows),
@@ -127,7 +136,7 @@ class Surveyor:
     """Partial: the facts of a batch."""
 
     columns: tuple[InputColumn, ...]
-    target: str | None  # None: every row counts as one with a target
+    target: InputColumn | None  # None: every row counts as one with a target
     weight: str | None
 
     def __call__(self, batch: Batch) -> Facts:
@@ -136,9 +145,18 @@ class Surveyor:
 
 def survey(table: Table, roles: Roles, engine: Engine) -> Survey:
     """One fold over the pieces of a loaded table."""
-    surveyor = Surveyor(input_columns(table, roles), roles.target, roles.weight)
+    surveyor = Surveyor(input_columns(table, roles), target_column(table, roles), roles.weight)
     facts = engine.fold(table.pieces, surveyor, "survey", table.rows)
     return Survey(**vars(facts), table=table, roles=roles)
+
+
+def target_column(table: Table, roles: Roles) -> InputColumn | None:
+    """The target, as a number or as a class: text, true and false, and what the user says are classes."""
+    if roles.target is None:
+        return None
+    kind = table.kinds[roles.target]
+    guessed = roles.task == "auto" and kind in (Kind.TEXT, Kind.BOOLEAN)
+    return InputColumn(roles.target, kind, roles.task == "classification" or guessed)
 
 
 def input_columns(table: Table, roles: Roles) -> tuple[InputColumn, ...]:

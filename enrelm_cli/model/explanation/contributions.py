@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from enrelm_cli.fold.folds import one_blas_thread
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.explanation.gradients import Gradient, smooth_parts
 from enrelm_cli.model.explanation.reference import Reference
 from enrelm_cli.model.features import BLOCK_BYTES, block_rows
@@ -46,6 +47,7 @@ def contributions(model: Model, X: Array, reference: Reference) -> tuple[Array, 
     y, (u, effects) = model.predict(X), path_effects(model, X)
     effects -= reference.offsets
     used, scale = used_columns(model), model.target_scale
+    assert isinstance(scale, TargetScale)
     effects[:, used] = _adding_up(effects[:, used], u - reference.average)
     return y, scale.scale * effects, scale.mean + scale.scale * reference.average
 
