@@ -17,6 +17,7 @@ from enrelm_cli.phase_one.landmarks import Landmarks
 from enrelm_cli.phase_one.left_out import distinct_rows
 from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.types import Array
+from enrelm_cli.variants._leaf_blocks import block_keys
 from enrelm_cli.variants._leaves import grow, leaf_rows
 from enrelm_cli.variants._passes import fit_factors, shared_by
 from enrelm_cli.variants._pic import FactorResidual, Global, Residual
@@ -73,6 +74,7 @@ class _Trial:
     def residuals(self, by_target: bool) -> list[list[Residual]]:
         """A piece for each leaf."""
         rows = self.sample.between(0, _ROWS)
+        rows = block_keys(rows, rows.rows, most=_ROWS).marked(rows)
         parted = Plan(by_target, 0.0).parted(rows, self.shared.kernel)
         leaves = grow(rows, rows.rows, min(self.most, max(rows.rows // _LEAVES, 2)), parted)
         pieces = [[leaf_rows([rows.take(places)])] for _, places in leaves.groups(rows.X)]

@@ -20,6 +20,7 @@ from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.features import BLOCK
 from enrelm_cli.model.leaves import Leaves
 from enrelm_cli.types import Keys
+from enrelm_cli.variants._leaf_blocks import NO_BLOCKS, BlockKeys
 from enrelm_cli.variants._leaves import LeafRows, leaf_rows
 from enrelm_cli.variants._pic import Global
 
@@ -44,9 +45,10 @@ class RowsByLeaf:
     view: View
     leaves: Leaves
     below: int  # of 2^64: rows with a larger hash are left to the landmarks alone; equal inputs stay together
+    blocks: BlockKeys = NO_BLOCKS
 
     def __call__(self, chunk: Chunk) -> LeafChunks:
-        kept = self.view(chosen(chunk, self.below), Side.TRAIN)
+        kept = self.blocks.marked(self.view(chosen(chunk, self.below), Side.TRAIN))
         return LeafChunks({b: kept.take(places) for b, places in self.leaves.groups(kept.X)}, chunk.rows)
 
 
@@ -93,10 +95,10 @@ class Leafed:
 
 
 @contextmanager
-def gathered(data: Training, leaves: Leaves, below: int) -> Iterator[Leafed]:
+def gathered(data: Training, leaves: Leaves, below: int, blocks: BlockKeys = NO_BLOCKS) -> Iterator[Leafed]:
     """One pass over the rows with a hash below the bound. Files vanish at the end, also those of killed runs."""
     chunks = data.rows.engine.map(
-        data.rows.pieces, RowsByLeaf(data.view, leaves, below), "rows by leaf", data.rows.total
+        data.rows.pieces, RowsByLeaf(data.view, leaves, below, blocks), "rows by leaf", data.rows.total
     )
     if data.rows.in_memory:
         yield _in_memory(chunks, leaves.count, below >= _SPAN)
@@ -123,21 +125,24 @@ def _in_memory(chunks: Iterable[LeafChunks], count: int, complete: bool) -> Leaf
 
 @dataclass(frozen=True)
 class LeafFile:
-    """A leaf's rows, read when they are needed: [X, y, the bits of the twins' key, any weight] a row."""
+    """A leaf's rows, read when they are needed: [X, y, twins' key, any weight, any block's key] a row."""
 
     path: Path
     inputs: int
     targets: tuple[int, ...]  # (), or (q,) of q targets
     weighted: bool
+    blocked: bool = False
 
     def __iter__(self) -> Iterator[LeafRows]:
         d, q = self.inputs, int(np.prod(self.targets))
         table = np.fromfile(self.path) if self.path.exists() else np.empty(0)
-        table = table.reshape(-1, d + q + 1 + self.weighted)
+        table = table.reshape(-1, d + q + 1 + self.weighted + self.blocked)
         twins: Keys = np.ascontiguousarray(table[:, d + q]).view(np.uint64)
         y = table[:, d : d + q].reshape(len(table), *self.targets)
-        weight = table[:, -1].copy() if self.weighted else None
-        yield leaf_rows([Chunk(np.ascontiguousarray(table[:, :d]), y.copy(), twins, twins, 0, weight=weight)])
+        weight = table[:, d + q + 1].copy() if self.weighted else None
+        block: Keys | None = np.ascontiguousarray(table[:, -1]).view(np.uint64) if self.blocked else None
+        X = np.ascontiguousarray(table[:, :d])
+        yield leaf_rows([Chunk(X, y.copy(), twins, twins, 0, weight=weight, group=block)])
 
     def __reduce__(self) -> tuple[type[list[LeafRows]], tuple[list[LeafRows]]]:
         """A worker elsewhere does not see the file: it is sent the rows."""
@@ -146,26 +151,29 @@ class LeafFile:
 
 def _on_disk(chunks: Iterable[LeafChunks], count: int, complete: bool, folder: Path) -> Leafed:
     waiting: dict[int, list[Chunk]] = {}
-    size, total, weighted = 0, 0, False
+    size, total, weighted, blocked = 0, 0, False, False
     inputs, targets = 0, ()
     for chunk in chunks:
         for b, rows in chunk.leaves.items():
             waiting.setdefault(b, []).append(rows)
             size, total = size + rows.X.nbytes, total + rows.rows
             inputs, targets, weighted = rows.X.shape[1], rows.y.shape[1:], rows.weight is not None
+            blocked = rows.group is not None
         if size > _WAITING:
             _write(waiting, folder)
             waiting, size = {}, 0
     _write(waiting, folder)
-    return Leafed([LeafFile(folder / f"{b}", inputs, targets, weighted) for b in range(count)], total, complete)
+    files = [LeafFile(folder / f"{b}", inputs, targets, weighted, blocked) for b in range(count)]
+    return Leafed(files, total, complete)
 
 
 def _write(waiting: dict[int, list[Chunk]], folder: Path) -> None:
     for b, parts in waiting.items():
         with open(folder / f"{b}", "ab") as file:
             for rows in parts:
-                weight = () if rows.weight is None else (rows.weight,)
-                np.column_stack((rows.X, rows.y, rows.twins.view(np.float64), *weight)).tofile(file)
+                more = () if rows.weight is None else (rows.weight,)
+                more = more if rows.group is None else (*more, rows.group.view(np.float64))
+                np.column_stack((rows.X, rows.y, rows.twins.view(np.float64), *more)).tofile(file)
 
 
 def remove_stale() -> None:

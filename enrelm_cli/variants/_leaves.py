@@ -130,6 +130,7 @@ class LeafRows:
     apart: Array  # (t, ...) every row's target less that mean
     input: Integers  # (t,) which input each row has
     row_weight: Array | None = None  # (t,) where rows have weights
+    block: Keys | None = None  # (n,) inputs that are left out together, 0 where they never are (`_leaf_blocks.py`)
 
     @property
     def rows(self) -> int:
@@ -144,4 +145,6 @@ def leaf_rows(chunks: Sequence[Chunk]) -> LeafRows:
     key, first, place = np.unique(rows.twins, return_index=True, return_inverse=True)
     count = by_place(place, rows.weight, len(key))
     mean = sum_by(place, rows.weighted(rows.y), len(key)) / beside(count, rows.y)
-    return LeafRows(np.ascontiguousarray(rows.X[first]), key, mean, count, rows.y - mean[place], place, rows.weight)
+    block = None if rows.group is None else rows.group[first]
+    X, apart = np.ascontiguousarray(rows.X[first]), rows.y - mean[place]
+    return LeafRows(X, key, mean, count, apart, place, rows.weight, block)

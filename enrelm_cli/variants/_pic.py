@@ -32,7 +32,8 @@ from enrelm_cli.fold.unlocked import cholesky, lower_inverse, lower_solve, trian
 from enrelm_cli.fold.weights import times
 from enrelm_cli.kernels.arcsine import Kernel, Prepared
 from enrelm_cli.phase_one.eigenbasis import Projection
-from enrelm_cli.types import Array
+from enrelm_cli.types import Array, Keys
+from enrelm_cli.variants._leaf_blocks import NO_BLOCK, BlockPart
 from enrelm_cli.variants._leaves import LeafRows
 
 # Of a row's own share: what rounding leaves where no other row is in any leaf.
@@ -117,15 +118,24 @@ class Factor:
         c = R @ (w[:-1] - self.W[:, :-1].T @ self._shaped(a))
         lower_solve(self.L, a, transposed=True)
         root, a = np.sqrt(leaf.weight), self._shaped(a)
-        free = beside(self._free(solution) * root, a)
-        return LeafWeights(leaf, a * beside(root, a), c, a / free)
-
-    def _free(self, solution: Solution) -> Array:
-        """diag S^-1 of the leaf's rows."""
         lower_solve(self.L, self.W, transposed=True)
         explained = triangular_product(self.W, solution.inverse)
         lower_inverse(self.L)
         inverse = np.tril(self.L)
+        free = beside(self._free(inverse, explained) * root, a)
+        part = None if leaf.block is None else self._part(leaf.block, inverse, explained, a, root)
+        return LeafWeights(leaf, a * beside(root, a), c, a / free, part)
+
+    @staticmethod
+    def _part(block: Keys, inverse: Array, explained: Array, a: Array, root: Array) -> BlockPart:
+        """What is needed of the rows that are left out with those of other leaves."""
+        at = np.flatnonzero(block != NO_BLOCK)
+        columns = inverse[:, at]
+        return BlockPart(block[at], at, explained[at], columns.T @ columns, a[at], root[at])
+
+    @staticmethod
+    def _free(inverse: Array, explained: Array) -> Array:
+        """diag S^-1 of the leaf's rows."""
         square = np.einsum("ij,ij->j", inverse, inverse)
         free: Array = np.maximum(square - np.einsum("ij,ij->i", explained, explained), _ROUNDING * square)
         return free
@@ -225,10 +235,11 @@ class LeafWeights:
     leaf: LeafRows
     a: Array  # (n, ...)
     c: Array  # (m, ...)
-    errors: Array  # (n, ...)
+    errors: Array  # (n, ...) NaN where an input is never left out
+    part: BlockPart | None = None
 
     @property
     def squares(self) -> float:
         """The sum of squared left-out errors of its rows."""
         squares = (self.leaf.apart + self.errors[self.leaf.input]) ** 2
-        return float(np.sum(times(self.leaf.row_weight, squares)))
+        return float(np.nansum(times(self.leaf.row_weight, squares)))

@@ -20,6 +20,7 @@ from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array
 from enrelm_cli.variants._choice import Plan, choose_plan
 from enrelm_cli.variants._gather import OutsideRows, bound, chosen, gathered
+from enrelm_cli.variants._leaf_blocks import block_keys
 from enrelm_cli.variants._leaves import check_leaves, grow
 from enrelm_cli.variants._passes import Fitted, fit_again, fit_keeping, shared_by
 from enrelm_cli.variants._pic import Global
@@ -42,7 +43,7 @@ def fit(basis: Basis, method: MethodSettings, plan: Plan | None = None) -> Netwo
     plan = plan or choose_plan(basis, landmarks, sample, method.leaf_rows)
     leaves = grow(sample, T, method.leaf_rows, plan.parted(sample, shared.kernel))
     check_leaves(leaves, sample, T, method.leaf_rows)
-    with gathered(data, leaves, below) as rows:
+    with gathered(data, leaves, below, block_keys(sample, T)) as rows:
         outside = None if rows.complete else data.fold(OutsideRows(data.view, shared, below), "rows in no leaf")
         keeps = rows.total * (method.leaf_rows + shared.size) * 8 <= data.rows.spare
         found = (fit_keeping if keeps else fit_again)(engine, shared, plan.alpha, rows.pieces, outside)
@@ -51,9 +52,12 @@ def fit(basis: Basis, method: MethodSettings, plan: Plan | None = None) -> Netwo
 
 def _network(shared: Global, Z: Array, leaves: Leaves, plan: Plan, found: Fitted, sample: Chunk) -> Network:
     features, left_out = _features(shared, Z, leaves, found), found.left_out(sample)
+    known = ~np.isnan(left_out if left_out.ndim == 1 else left_out[:, 0])
+    weight = None if sample.weight is None or not len(left_out) else sample.weight[known]
+    error = {"leave_one_out_error": float(np.sqrt(np.sum(mean(left_out[known] ** 2, weight))))} if known.any() else {}
     facts = {
         "alpha": found.alpha,
-        "leave_one_out_error": float(np.sqrt(np.sum(mean(left_out**2, sample.weight)))),
+        **error,
         "landmarks": len(Z),
         "leaves": leaves.count,
         "cuts_by_target": int(plan.by_target),
@@ -62,7 +66,7 @@ def _network(shared: Global, Z: Array, leaves: Leaves, plan: Plan, found: Fitted
         "kernel_values_per_prediction": features.kernel_values,
         "numbers_in_model": features.numbers,
     }
-    beta = np.ones((1, *left_out.shape[1:]))
+    beta = np.ones((1, *sample.y.shape[1:]))
     return Network(features, beta, found.intercept, ONE_SIZE, converged=True, facts=facts, left_out=left_out)
 
 
