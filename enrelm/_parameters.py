@@ -47,6 +47,7 @@ FITTING: tuple[type[Settings], ...] = (FitParameters, MethodSettings, SplitSetti
 OF_FILES = (
     "data",
     "target",
+    "task",
     "validation",
     "test",
     "delimiter",

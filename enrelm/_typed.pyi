@@ -30,7 +30,6 @@ class Parameters:
     split: str
     validation_size: float
     seed: int
-    task: str
     inputs: str | Sequence[str]
     numeric: str | Sequence[str]
     categorical: str | Sequence[str]
@@ -75,7 +74,6 @@ class Parameters:
         split: str = ...,
         validation_size: float = ...,
         seed: int = ...,
-        task: str = ...,
         inputs: str | Sequence[str] = ...,
         numeric: str | Sequence[str] = ...,
         categorical: str | Sequence[str] = ...,

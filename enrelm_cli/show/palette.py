@@ -24,6 +24,7 @@ _PAINTS = {
     "local": Paint("local", "#332288", "#a99cf0", "green"),
     "approximate": Paint("approximate", "#e69f00", "#e69f00", "yellow"),
     "incremental": Paint("incremental", "#009e73", "#2bc79a", "magenta"),
+    "logistic": Paint("logistic", "#882255", "#d77fa8", "red"),
     "elm": Paint("elm", "#cc79a7", "#e39cc4", "blue"),
     "linear": INK,
     "ink": INK,
