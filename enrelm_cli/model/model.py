@@ -15,6 +15,7 @@ from enrelm_cli.inputs.checks import must
 from enrelm_cli.inputs.classes.scale import ClassScale, Scale, scale_from
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.maps.input_map import InputMap
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.classes import Calibration, labels
 from enrelm_cli.model.explanation.reference import Reference
