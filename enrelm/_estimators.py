@@ -17,7 +17,7 @@ from enrelm._results import CurveResult, Result, curve_of_fit
 from enrelm._run import running
 from enrelm._tables import columns_of, level_roles, training_table
 from enrelm_cli.commands import fit as command
-from enrelm_cli.commands.bands import Bands, bands_of
+from enrelm_cli.commands.beside.bands import Bands, bands_of
 from enrelm_cli.commands.info import info
 from enrelm_cli.commands.predict import predict_table
 from enrelm_cli.commands.saved import load_model

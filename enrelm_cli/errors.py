@@ -14,6 +14,7 @@ class Exit(IntEnum):
     DATA = 3
     MODEL = 4
     GATE = 5
+    DRIFT = 6
     INTERRUPTED = 130
 
 
@@ -54,3 +55,9 @@ class GateError(UserError):
     """`--fail-above`: the fit worked but its error is above the bar that the user set."""
 
     exit_code = Exit.GATE
+
+
+class DriftError(UserError):
+    """`--fail-drift`: predictions were made, but of a table that differs from the one that was fitted."""
+
+    exit_code = Exit.DRIFT

@@ -6,6 +6,7 @@ import numpy as np
 
 from enrelm_cli.inputs.outcomes import Outcome
 from enrelm_cli.judge.curve import Choice, Choices, choices
+from enrelm_cli.report.beside import IntervalFacts
 from enrelm_cli.report.reports import (
     Candidate,
     CompareReport,
@@ -17,7 +18,6 @@ from enrelm_cli.report.reports import (
     Errors,
     FitReport,
     InfoReport,
-    IntervalFacts,
     PredictReport,
 )
 from enrelm_cli.types import Array

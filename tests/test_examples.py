@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import shutil
 import subprocess
@@ -68,6 +69,28 @@ def test_the_nightly_refit_keeps_the_old_model_when_the_gate_closes(shell: Shell
     failed = shell.run("examples/nightly_refit.sh nothing.csv y m.joblib 0.9")
     assert failed.returncode == 3
     assert before.read_bytes() == first
+
+
+def test_predictions_of_a_drifted_table_are_kept_apart(shell: Shell) -> None:
+    shell.succeed(f"enrelm fit sample_data/linear.csv -t y -o m.joblib {QUICK} -q")
+    output, apart = shell.folder / "today.csv", shell.folder / "today.csv.drifted"
+    words = "examples/guarded_predict.sh m.joblib {} today.csv 0.2"
+    assert "replaced today.csv" in shell.succeed(words.format("sample_data/linear.csv"))
+    good = output.read_bytes()
+    lines = (shell.folder / "sample_data/linear.csv").read_text().splitlines()
+    moved = [f"{float(line.split(',', 1)[0]) + 2.0},{line.split(',', 1)[1]}" for line in lines[1:]]
+    (shell.folder / "moved.csv").write_text("\n".join([lines[0], *moved]) + "\n")
+    closed = shell.run(words.format("moved.csv"))
+    assert closed.returncode == 6
+    assert lines[0].split(",")[0] in closed.stderr
+    assert output.read_bytes() == good
+    assert len(apart.read_text().splitlines()) == len(lines)
+    report = json.loads((shell.folder / "today.csv.report.json").read_text())
+    assert len(report["drift"]["alarms"]) == 1
+    assert shell.run(words.format("nothing.csv")).returncode == 3
+    assert output.read_bytes() == good
+    shell.succeed(words.format("sample_data/linear.csv"))
+    assert not apart.exists()
 
 
 @pytest.mark.skipif(shutil.which("flock") is None, reason="flock is not installed")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enrelm_cli.cli.commands import ModelFile
 from enrelm_cli.cli.outputs import engine_of
 from enrelm_cli.cli.program import command
-from enrelm_cli.errors import UsageError
+from enrelm_cli.errors import DriftError, UsageError
 from enrelm_cli.fields import DATA, OUTPUT, Settings, argument, choice, flag, real, reals, text, texts, whole
 from enrelm_cli.files import Output, check_outputs, is_stdout
 from enrelm_cli.output_formats import FORMATS, format_of
@@ -77,7 +77,14 @@ class PredictOptions(Settings):
         metavar="LEVEL",
         flags=("--set",),
     )
-    report: str | None = text(None, "Write row counts, errors and notes to this file.", OUTPUT, "FILE.json")
+    report: str | None = text(None, "Write row counts, errors, drift and notes to this file.", OUTPUT, "FILE.json")
+    fail_drift: float | None = real(
+        None,
+        "Exit with code 6 after writing if a column's population stability index is above this, e.g. 0.2.",
+        OUTPUT,
+        above=0.0,
+        metavar="PSI",
+    )
 
 
 @command
@@ -106,7 +113,8 @@ def predict(
     how = (options.ids, options.append, options.intervals, options.quantiles, options.strict)
     classes = ClassesWanted(options.probabilities, options.threshold, options.set_level)
     looks = (form, options.precision, options.explain, options.explain_top)
-    wanted = library.Wanted(options.sources, options.output, *how, read, where.memory, *looks, classes)
+    drift = library.DriftWanted(options.report is not None, options.fail_drift)
+    wanted = library.Wanted(options.sources, options.output, *how, read, where.memory, *looks, classes, drift)
     facts = library.predict(model.path, wanted, engine_of(where, screen))
     if options.report is not None:
         render.write_json(facts, options.report)
@@ -116,3 +124,10 @@ def predict(
         render.errors(screen, facts)
     elif not is_stdout(options.output):
         note(screen, f"wrote {options.output}, {words.counted(facts.rows, 'row')}")
+    alarms = () if facts.drift is None or options.fail_drift is None else facts.drift.alarms
+    if alarms:
+        raise DriftError(
+            f"drift above --fail-drift {options.fail_drift:g}: {', '.join(alarms[:5])}"
+            + (" ..." if alarms[5:] else ""),
+            "the predictions were written; look at the columns, or fit again with newer rows",
+        )

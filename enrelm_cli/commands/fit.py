@@ -101,6 +101,8 @@ def fit(
         model = replace(model, intervals=found.intervals)
         with timer("explanation"):
             model = replace(model, reference=reference_of(model, opened.dataset.rows.sample.X))
+    with timer("profile"):
+        model = model.profiled(opened.dataset.rows.sample.X)
     return replace(report, timings=timer.report()), model
 
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from enrelm_cli.commands.bands import Bands, bands_of
+from enrelm_cli.commands.beside.bands import Bands, bands_of
+from enrelm_cli.commands.beside.drift import DriftRows, drift_facts, drift_rows
 from enrelm_cli.commands.classes.predicting import (
     ClassesWanted,
     PredictClasses,
@@ -29,6 +30,7 @@ from enrelm_cli.model.explanation.columns import ExplainedRows
 from enrelm_cli.model.features import BLOCK_BYTES
 from enrelm_cli.model.model import Model
 from enrelm_cli.output_formats import CSV, OutputFormat
+from enrelm_cli.report.beside import DriftFacts
 from enrelm_cli.report.reports import Errors, PredictReport
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.table.memory import ArrowSource
@@ -40,6 +42,18 @@ from enrelm_cli.types import Array
 
 # Bytes of a block whatever --memory says: less saves nothing beside the interpreter.
 _LEAST = 1 << 16
+
+
+@dataclass(frozen=True)
+class DriftWanted:
+    """Whether a table is compared with that of the fit, and what is too much."""
+
+    reported: bool = False
+    threshold: float | None = None
+
+    def rows(self, model: Model) -> DriftRows | None:
+        asked = self.reported or self.threshold is not None
+        return drift_rows(model, self.threshold is not None) if asked else None
 
 
 @dataclass(frozen=True)
@@ -60,6 +74,7 @@ class Wanted:
     explain: bool = False  # with `average` and the effect of each column
     explain_top: int | None = None  # only so many of the largest effects of each row
     classes: ClassesWanted = field(default_factory=ClassesWanted)
+    drift: DriftWanted = DriftWanted()
 
     def __post_init__(self) -> None:
         if self.append and self.ids:
@@ -130,6 +145,19 @@ class PredictBatch:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """The same, and what tells whether the rows are like those of the fit."""
+
+    work: Predicting
+    drift: DriftRows
+
+    def __call__(self, batch: Batch) -> tuple[Any, Sums, Unseen]:
+        part, sums, unseen = self.work(batch)
+        X, _, _ = self.drift.model.encoding.for_predict(batch)
+        return part, Sums({**sums.values, **self.drift(X).values}), unseen
+
+
+@dataclass(frozen=True)
 class PredictValues:
     """The predictions of a batch, as they are."""
 
@@ -174,12 +202,14 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     )
     explained = None if model.classes is not None else wanted.explained(model)
     usual = added_columns(bands, explained) if model.classes is None else class_columns(model, wanted.classes)
+    drift = wanted.drift.rows(model)
     added = _with_free_names(usual, opened.beside)
     writer = writer_of(wanted.format, opened.layout, opened.kept, added, wanted.digits)
     totals: list[tuple[Sums, Unseen]] = []
     work: Predicting = PredictBatch(model, writer, bands, limit, explained)
     if model.classes is not None:
         work = PredictClasses(model, writer, wanted.classes, wanted.classes.width(model), limit)
+    work = work if drift is None else Compared(work, drift)
 
     def parts() -> Iterator[Any]:
         for part, sums, unseen in engine.map(opened, work, "predicting"):
@@ -193,9 +223,10 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     rows = 0 if sums is None else int(sums["rows"])
     known = 0 if sums is None else int(sums["known"])
     weight = 0.0 if sums is None else float(sums["weight"])
-    notes = (*_renamed(usual, added), *unseen.notes())
+    drifted = None if sums is None or drift is None else drift_facts(drift, sums, rows, wanted.drift.threshold)
+    notes = (*_renamed(usual, added), *unseen.notes(), *_drifted(drifted, wanted.drift))
     if model.classes is not None:
-        return class_report(model, wanted.classes, rows, sums, notes, timer.report())
+        return replace(class_report(model, wanted.classes, rows, sums, notes, timer.report()), drift=drifted)
     scale = model.target_scale
     assert isinstance(scale, TargetScale)
     return PredictReport(
@@ -205,7 +236,14 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
         quantiles=() if sums is None else bands.quantile_facts(sums, weight),
         notes=notes,
         timings=timer.report(),
+        drift=drifted,
     )
+
+
+def _drifted(drift: DriftFacts | None, wanted: DriftWanted) -> tuple[str, ...]:
+    """A note for each alarm; with a threshold they are an error instead."""
+    alarms = () if drift is None or wanted.threshold is not None else drift.alarms
+    return tuple(f"unlike the table of the fit: {alarm}" for alarm in alarms)
 
 
 def _share(memory: int | None, engine: Engine) -> int:

@@ -5,7 +5,7 @@ yhat(x) = back(sum_j beta_j s_j(input map of x)), back to the target's own units
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,21 @@ from enrelm_cli.inputs.classes.scale import ClassScale, Scale, scale_from
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.kernels.arcsine import Kernel
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.classes import Calibration, labels
 from enrelm_cli.model.explanation.reference import Reference
-from enrelm_cli.model.features import BLOCK_BYTES, block_rows
+from enrelm_cli.model.features import BLOCK_BYTES, KernelFeatures, block_rows
 from enrelm_cli.model.intervals import Intervals
+from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.model.network import Network
+from enrelm_cli.model.profile import FAR, Profile, nearest, profile_of
 from enrelm_cli.types import Array
 
 # Characters of the names of all inputs: a column's name stands before each of its levels.
 _NAMES = 1 << 28
+# Landmarks that rows are compared with, and rows of the fit that say how near they are as a rule.
+_NEAR, _PROFILED = 500, 4096
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class Model:
     intervals: Intervals = field(default_factory=Intervals)
     reference: Reference | None = None  # what contributions are measured from; None in models of earlier versions
     calibration: Calibration | None = None  # of classes: how their probabilities are made
+    profile: Profile | None = None  # what the columns looked like at fit; None in models of earlier versions
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -58,6 +64,19 @@ class Model:
                 "look for extreme values in the data",
             )
         return self.calibration.probabilities(scale, z)
+
+    @property
+    def landmarks(self) -> tuple[Kernel, Array] | None:
+        """Some of the landmarks, in their order, which is that of a hash: an even choice of the rows at fit."""
+        features = self.network.features
+        return (features.kernel, features.Z[:_NEAR]) if isinstance(features, (KernelFeatures, LocalFeatures)) else None
+
+    def profiled(self, X: Array) -> Model:
+        """With the profile of raw rows (s, columns), an even sample of those of the fit."""
+        near, landmarks = None, self.landmarks
+        if landmarks is not None:
+            near = float(np.quantile(nearest(*landmarks, self.input_map.inputs(X[:_PROFILED]), apart=True), FAR))
+        return replace(self, profile=profile_of(self.encoding.columns, X, near))
 
     def predict(self, X: Array, limit: int = BLOCK_BYTES) -> Array:
         """Raw rows to predictions: (t, columns) -> (t,), in blocks of about `limit` bytes; places of classes."""
@@ -105,6 +124,7 @@ class Model:
             "intervals": self.intervals.to_document(),
             "reference": None if self.reference is None else self.reference.to_document(),
             **({} if self.calibration is None else {"calibration": self.calibration.to_document()}),
+            "profile": None if self.profile is None else self.profile.to_document(),
         }
 
     @staticmethod
@@ -120,6 +140,7 @@ class Model:
                 _intervals(document),
                 None if document.get("reference") is None else Reference.from_document(document["reference"]),
                 Calibration.from_document(document["calibration"]) if "calibration" in document else None,
+                None if document.get("profile") is None else Profile.from_document(document["profile"]),
             )
             _check(model, document)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as problem:
@@ -152,6 +173,8 @@ def _check(model: Model, document: dict[str, Any]) -> None:
     model.intervals.check(model.input_map.d)
     if model.reference is not None:
         model.reference.check(len(model.encoding.columns))
+    if model.profile is not None:
+        model.profile.check(model.encoding.columns)
 
 
 def _check_width(model: Model) -> None:

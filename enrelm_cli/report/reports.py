@@ -15,6 +15,7 @@ from enrelm_cli.inputs.inspection.findings import Finding
 from enrelm_cli.inputs.outcomes import Outcome
 from enrelm_cli.judge.classes.metrics import Metrics
 from enrelm_cli.judge.curve import Choices, Curve, ElmBand
+from enrelm_cli.report.beside import DriftFacts, IntervalFacts, QuantileFacts
 from enrelm_cli.report.class_reports import ClassFacts
 
 Json = dict[str, Any]
@@ -222,19 +223,6 @@ class Errors:
 
 
 @dataclass(frozen=True)
-class IntervalFacts:
-    level: float
-    coverage: float | None  # share of known targets inside
-    mean_width: float | None
-
-
-@dataclass(frozen=True)
-class QuantileFacts:
-    quantile: float
-    below: float | None  # share of known targets at or below it
-
-
-@dataclass(frozen=True)
 class PredictReport:
     rows: int
     errors: Errors | None  # where the target column is present
@@ -242,6 +230,7 @@ class PredictReport:
     timings: dict[str, float]
     intervals: tuple[IntervalFacts, ...] = ()
     quantiles: tuple[QuantileFacts, ...] = ()
+    drift: DriftFacts | None = None
 
     @property
     def interval(self) -> float | None:
@@ -269,6 +258,7 @@ class PredictReport:
             "coverage": self.coverage,
             "intervals": [dict(vars(one)) for one in self.intervals],
             "quantiles": [dict(vars(one)) for one in self.quantiles],
+            "drift": None if self.drift is None else self.drift.to_json(),
             "notes": list(self.notes),
             "timings": self.timings,
         }

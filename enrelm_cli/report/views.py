@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from enrelm_cli.inputs.outcomes import Outcome
 from enrelm_cli.report import words
+from enrelm_cli.report.beside import DriftFacts, IntervalFacts, QuantileFacts
 from enrelm_cli.report.blocks import (
     Block,
     Column,
@@ -44,10 +45,8 @@ from enrelm_cli.report.reports import (
     CurveReport,
     FitReport,
     InfoReport,
-    IntervalFacts,
     Json,
     PredictReport,
-    QuantileFacts,
 )
 
 Report = FitReport | CurveReport | CompareReport | PredictReport | InfoReport | CheckReport
@@ -251,6 +250,7 @@ def predict_view(report: PredictReport) -> list[Block]:
     if report.sets is not None:
         inside = "" if report.covered is None else f": {words.percent(report.covered)} of the known classes are inside"
         facts.append(("sets", f"{100 * report.sets:g} %{inside}"))
+    facts.append(("drift", () if report.drift is None else _drift_line(report.drift)))
     facts.append(("time", times(report.timings)))
     facts.append(("notes", report.notes))
     judged_classes = report.metrics is not None and report.classes is not None
@@ -266,6 +266,17 @@ def _interval_line(one: IntervalFacts) -> str:
 def _quantile_line(one: QuantileFacts) -> str:
     below = "" if one.below is None else f": {words.percent(one.below)} of the known targets are below"
     return f"{one.quantile:g}{below}"
+
+
+def _drift_line(drift: DriftFacts) -> str:
+    shown = [
+        f"{one.column} {one.psi:.2f}" for one in drift.columns[:_RELEVANCES] if one.psi is not None and one.drifted
+    ]
+    text = f"PSI above {drift.threshold:g}: {', '.join(shown)}" if shown else f"no column above PSI {drift.threshold:g}"
+    if drift.far is not None:
+        shares = words.percent(drift.far), words.percent(drift.far_at_fit)
+        text += " · {} of the rows far from every landmark ({} at fit)".format(*shares)
+    return text
 
 
 def info_view(report: InfoReport) -> list[Block]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enrelm_cli.commands import synthetic
-from enrelm_cli.commands.bands import bands_of
+from enrelm_cli.commands.beside.bands import bands_of
 from enrelm_cli.commands.saved import load_model
 from enrelm_cli.errors import UsageError
 from tests.cli_runner import succeed

@@ -12,7 +12,7 @@ from enrelm_cli.fold.folds import Sums
 from enrelm_cli.fold.weights import Weights, times
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.model import Model
-from enrelm_cli.report.reports import IntervalFacts, QuantileFacts
+from enrelm_cli.report.beside import IntervalFacts, QuantileFacts
 from enrelm_cli.types import Array
 
 _LARGEST = float(np.finfo(float).max)
