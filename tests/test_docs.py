@@ -111,6 +111,12 @@ def test_the_page_of_commands_is_up_to_date() -> None:
     assert make_commands.PAGE.read_text(encoding="utf-8") == make_commands.page(), "run: python docs/make_commands.py"
 
 
+def test_every_page_is_in_the_contents_of_the_site() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    pages = [path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    assert not [page for page in pages if page != "index" and not re.search(rf"^{page}$", index, re.MULTILINE)]
+
+
 def test_there_is_a_man_page_for_each_command_and_it_is_up_to_date() -> None:
     pages = make_commands.man_pages()
     assert pages.keys() == {"enrelm.1", *(f"enrelm-{name}.1" for name in GROUP.commands)}

@@ -21,7 +21,7 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 def dependencies() -> dict[str, str]:
     """Name -> bounds, of what every installation needs."""
     block = PROJECT[PROJECT.index("\ndependencies = [") :]
-    listed = re.findall(r'^  "([\w-]+)([^"]*)"', block[: block.index("\n]")], re.MULTILINE)
+    listed = re.findall(r'^  "([\w-]+)([^";]*)', block[: block.index("\n]")], re.MULTILINE)
     return dict(listed)
 
 

@@ -42,7 +42,7 @@ def test_the_version_stands_in_one_place() -> None:
 def bounds(package: str) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """(at least, below) of a dependency in pyproject.toml."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    match = re.search(rf'"{package}>=([\d.]+)(?:,<([\d.]+))?"', text)
+    match = re.search(rf'"{package}>=([\d.]+)(?:,<([\d.]+))?[";]', text)
     assert match, package
     low, high = (tuple(map(int, part.split("."))) if part else None for part in match.groups())
     assert low is not None
