@@ -13,6 +13,7 @@ from enrelm_cli.show.screen import ProgressBar, Screen, note
 
 if TYPE_CHECKING:
     from enrelm_cli.fold.folds import Engine
+    from enrelm_cli.report.explain_report import ExplainReport
     from enrelm_cli.report.reports import CompareReport, CurveReport
     from enrelm_cli.show.page import PageReport
 
@@ -50,7 +51,9 @@ def check_drawn(inputs: Sequence[str], plot: str | None, page: str | None) -> No
         plots.check(plot)
 
 
-def draw(report: CurveReport | Sequence[CompareReport], plot: str | None, page: str | None, screen: Screen) -> None:
+def draw(
+    report: CurveReport | Sequence[CompareReport] | ExplainReport, plot: str | None, page: str | None, screen: Screen
+) -> None:
     """Figure and page, where they were asked for."""
     from enrelm_cli.show import render
 

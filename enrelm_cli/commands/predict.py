@@ -231,7 +231,7 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     assert isinstance(scale, TargetScale)
     return PredictReport(
         rows=rows,
-        errors=None if sums is None or not known else _errors(sums, scale.scale),
+        errors=None if sums is None or not known else errors_of(sums, scale.scale),
         intervals=() if sums is None else bands.interval_facts(sums, weight, scale),
         quantiles=() if sums is None else bands.quantile_facts(sums, weight),
         notes=notes,
@@ -280,7 +280,7 @@ def _renamed(usual: Sequence[Added], added: Sequence[Added]) -> tuple[str, ...]:
     return tuple(f"the table has a column {name!r}: ours is called {other!r}" for name, other in pairs)
 
 
-def _errors(sums: Sums, scale: float) -> Errors:
+def errors_of(sums: Sums, scale: float) -> Errors:
     n = sums["weight"]
     mse = sums["squares"] / n
     spread = sums["yy"] - sums["y"] ** 2 / n

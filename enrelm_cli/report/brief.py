@@ -10,10 +10,13 @@ from enrelm_cli.report.blocks import Block, Grid, Headline, Remarks, facts_of, n
 from enrelm_cli.report.check_view import check_brief
 from enrelm_cli.report.compare_view import compare_view, error_name, of_classes
 from enrelm_cli.report.curve_view import curve_view
+from enrelm_cli.report.explain_report import ExplainReport
+from enrelm_cli.report.explain_view import explain_brief
 from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport
 from enrelm_cli.report.views import Report, candidates_grid, fit_errors, fit_rows, fit_view, view
 
 _COLUMNS = 4
+_EFFECTS = 5  # of a screen that shows a plot as well
 
 
 def brief_view(report: Report) -> list[Block]:
@@ -25,6 +28,8 @@ def brief_view(report: Report) -> list[Block]:
         return _compare(report)
     if isinstance(report, CheckReport):
         return check_brief(report)
+    if isinstance(report, ExplainReport):
+        return explain_brief(report, _EFFECTS)
     return view(report)
 
 

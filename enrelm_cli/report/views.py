@@ -39,6 +39,8 @@ from enrelm_cli.report.class_view import (
 )
 from enrelm_cli.report.compare_view import compare_view
 from enrelm_cli.report.curve_view import curve_view
+from enrelm_cli.report.explain_report import ExplainReport
+from enrelm_cli.report.explain_view import explain_view
 from enrelm_cli.report.reports import (
     CheckReport,
     CompareReport,
@@ -49,7 +51,7 @@ from enrelm_cli.report.reports import (
     PredictReport,
 )
 
-Report = FitReport | CurveReport | CompareReport | PredictReport | InfoReport | CheckReport
+Report = FitReport | CurveReport | CompareReport | PredictReport | InfoReport | CheckReport | ExplainReport
 
 # Relevances and levels beyond these are summed up in words.
 _RELEVANCES = 10
@@ -67,6 +69,8 @@ def view(report: Report) -> list[Block]:
         return predict_view(report)
     if isinstance(report, CheckReport):
         return check_view(report)
+    if isinstance(report, ExplainReport):
+        return explain_view(report)
     return info_view(report)
 
 

@@ -78,3 +78,39 @@ def _even_ticks(scale: Scale, about: int) -> list[float]:
     step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= raw * 0.999)
     first = math.ceil(scale.low / step - 1e-9)
     return [i * step for i in range(first, math.floor(scale.high / step + 1e-9) + 1)]
+
+
+# Steps of dates, in months and in microseconds.
+_MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200)
+_DAY = 86_400_000_000
+_SHORT = tuple(n * 60_000_000 for n in (1, 5, 15, 30, 60, 180, 360, 720)) + tuple(n * _DAY for n in (1, 2, 7, 14))
+
+
+def date_ticks(scale: Scale, about: int) -> list[float]:
+    """Round dates inside a scale of microseconds since 1970: at most so many."""
+    for step in _SHORT:
+        if (scale.high - scale.low) / step <= about:
+            first = math.ceil(scale.low / step)
+            return [float(i * step) for i in range(first, math.floor(scale.high / step) + 1)]
+    first_month, last_month = (_month(value) for value in (scale.low, scale.high))
+    for step in _MONTHS:
+        starts = range(math.ceil(first_month / step) * step, last_month + 1, step)
+        found = [float(np.datetime64(int(start), "M").astype("datetime64[us]").astype(int)) for start in starts]
+        inside = [value for value in found if scale.low <= value <= scale.high]
+        if len(inside) <= about:
+            break
+    return inside
+
+
+def _month(microseconds: float) -> int:
+    return int(np.datetime64(int(microseconds), "us").astype("datetime64[M]").astype(int))
+
+
+def date_texts(values: Sequence[float]) -> list[str]:
+    """As short as tells them apart: years, months, days or minutes."""
+    texts = [str(np.datetime64(int(value), "us").astype("datetime64[m]")) for value in values]
+    if all(text.endswith("-01-01T00:00") for text in texts):
+        return [text[:-12] for text in texts]
+    if all(text.endswith("-01T00:00") for text in texts):
+        return [text[:-9] for text in texts]
+    return [text[:-6] if text.endswith("T00:00") else text.replace("T", " ") for text in texts]

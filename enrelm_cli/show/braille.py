@@ -13,8 +13,7 @@ import numpy as np
 
 from enrelm_cli.report import words
 from enrelm_cli.report.reports import CurveReport
-from enrelm_cli.show.axes import decimals
-from enrelm_cli.show.chart import Axis, Band, Chart, Line, Point, curve_chart
+from enrelm_cli.show.chart import Axis, Band, Chart, Cloud, Line, Point, curve_chart
 from enrelm_cli.show.palette import paint_of
 from enrelm_cli.types import Array
 
@@ -156,13 +155,15 @@ def plot(chart: Chart, width: int, unicode: bool, height: int = 0) -> list[list[
     for mark in chart.marks:
         if isinstance(mark, Band):
             _draw_band(canvas, mark, chart)
+        elif isinstance(mark, Cloud):
+            _draw_cloud(canvas, mark, chart)
         elif isinstance(mark, Line):
             _draw_line(canvas, mark, chart, pens)
     _draw_points(canvas, [mark for mark in chart.marks if isinstance(mark, Point)], chart)
     named = [mark for mark in chart.named() if not isinstance(mark, Point)]
     legend = [(_legend(mark, unicode, pens), _style(mark.method)) for mark in named]
     return [
-        [("error", "dim")],
+        [("error" if "error" in chart.y.name else chart.y.name, "dim")],
         *_with_y_axis(canvas, chart.y, unicode),
         *_x_axis(canvas, chart.x, unicode),
         *_wrapped(legend, width),
@@ -183,9 +184,11 @@ def _pen(mark: Line, pens: dict[str, str]) -> str:
     return {"thin": ".", "dotted": "-"}.get(mark.stroke) or pens.get(mark.method, "*")
 
 
-def _legend(mark: Line | Band, unicode: bool, pens: dict[str, str]) -> str:
+def _legend(mark: Line | Band | Cloud, unicode: bool, pens: dict[str, str]) -> str:
     if isinstance(mark, Band):
         return f"{'⡪⡪' if unicode else ':::'} {mark.name}"
+    if isinstance(mark, Cloud):
+        return f"{'⠂⠄⠁' if unicode else '...'} {mark.name}"
     sample = _SAMPLES[mark.stroke] if unicode else "- -" if mark.stroke == "dotted" else 3 * _pen(mark, pens)
     return f"{sample} {mark.name}"
 
@@ -196,6 +199,13 @@ def _draw_line(canvas: Canvas, mark: Line, chart: Chart, pens: dict[str, str]) -
     # A character is too coarse to leave three of four out.
     keep = _KEPT["solid" if mark.stroke == "thin" and not canvas.unicode else mark.stroke]
     canvas.line(xs, ys, _style(mark.method), _pen(mark, pens), keep)
+
+
+def _draw_cloud(canvas: Canvas, mark: Cloud, chart: Chart) -> None:
+    across, down = canvas.dots
+    for x, y in zip(mark.x, mark.y, strict=True):
+        at, up = chart.x.scale.at(float(x)), chart.y.scale.at(float(y))
+        canvas.dot(round(at * (across - 1)), round(up * (down - 1)), _style(mark.method), ".")
 
 
 def _draw_band(canvas: Canvas, mark: Band, chart: Chart) -> None:
@@ -230,9 +240,9 @@ def _draw_points(canvas: Canvas, points: list[Point], chart: Chart) -> None:
 def _with_y_axis(canvas: Canvas, of: Axis, unicode: bool) -> list[list[Run]]:
     labels: dict[int, str] = {}
     values = of.ticks(max(3, canvas.height * 2 // 5))
-    for value in values:
+    for value, text in zip(values, of.texts(values), strict=True):
         row, _ = canvas.cell(0.0, of.scale.at(value))
-        labels[row] = f"{value:.{max(1, decimals(values))}f}"
+        labels[row] = text if "." in text or not text.lstrip("-").isdigit() else f"{value:.1f}"
     axis, tick = ("│", "┤") if unicode else ("|", "+")
     rows: list[list[Run]] = []
     for number, runs in enumerate(canvas.rows()):
@@ -246,11 +256,9 @@ def _x_axis(canvas: Canvas, of: Axis, unicode: bool) -> list[list[Run]]:
     line = [dash] * canvas.width
     numbers = [" "] * (canvas.width + _MARGIN)
     free = 0
-    for value in of.ticks(max(6, canvas.width // 12)):
-        if value < of.scale.low:
-            continue
+    values = [value for value in of.ticks(max(6, canvas.width // 12)) if value >= of.scale.low]
+    for value, text in zip(values, of.texts(values), strict=True):
         _, column = canvas.cell(of.scale.at(value), 0.0)
-        text = words.count(value)
         start = min(max(free, _MARGIN + column - len(text) // 2), len(numbers) - len(text))
         if start < free or abs(start + len(text) // 2 - _MARGIN - column) > 1:
             continue

@@ -18,13 +18,14 @@ from enrelm_cli.report.blocks import named_choices
 from enrelm_cli.report.compare_view import error_name
 from enrelm_cli.report.curve_view import best_curve
 from enrelm_cli.report.reports import CompareReport, CurveReport
-from enrelm_cli.show.axes import Scale, error_scale, neuron_scale, ticks
+from enrelm_cli.show.axes import Scale, date_texts, date_ticks, decimals, error_scale, neuron_scale, ticks
 from enrelm_cli.types import Array
 
 # No error is shown below this, no time below the other: a logarithmic axis has no zero, and a perfect fit no error.
 _LEAST_ERROR, _LEAST_SECONDS = 1e-6, 1e-6
 _CHOICE_SHAPES: dict[str, Shape] = {"best": "circle", "knee": "diamond", "smallest": "triangle"}
 _METHOD_SHAPES: tuple[Shape, ...] = ("circle", "square", "diamond", "triangle")
+_COMPACT = 1e4  # from here on numbers beside an axis are short: 12k, 3M
 INK = "ink"  # what is no method's own has no colour of its own
 
 Stroke = Literal["solid", "thin", "dashed", "dotted"]
@@ -63,7 +64,17 @@ class Point:
     spread: float = 0.0
 
 
-Mark = Line | Band | Point
+@dataclass(frozen=True)
+class Cloud:
+    """Many small dots."""
+
+    name: str
+    method: str
+    x: Array  # (n,)
+    y: Array  # (n,)
+
+
+Mark = Line | Band | Point | Cloud
 
 
 @dataclass(frozen=True)
@@ -71,8 +82,22 @@ class Axis:
     name: str
     scale: Scale
     counts: bool = False  # only whole numbers are ticks
+    dates: bool = False  # microseconds since 1970
+
+    def texts(self, values: Sequence[float]) -> list[str]:
+        """What stands beside the ticks."""
+        if self.dates:
+            return date_texts(values)
+        if self.counts:
+            return [f"{value:,g}" for value in values]
+        if max((abs(value) for value in values), default=0.0) >= _COMPACT:
+            return [compact(value) for value in values]
+        # No comma: years are numbers, too.
+        return [f"{value:.{decimals(list(values))}f}" for value in values]
 
     def ticks(self, about: int) -> list[float]:
+        if self.dates:
+            return date_ticks(self.scale, about)
         return [value for value in ticks(self.scale, about) if not self.counts or value == round(value)]
 
 
@@ -90,6 +115,14 @@ class Chart:
             if mark.name:
                 found.setdefault(mark.name, mark)
         return list(found.values())
+
+
+def compact(value: float) -> str:
+    """12k, 3.5M, 2e+09."""
+    size = abs(value)
+    if size >= 1e9 or size == 0.0:
+        return f"{value:.3g}"
+    return f"{value / 1e6:g}M" if size >= 1e6 else f"{value / 1e3:g}k"
 
 
 def curve_chart(report: CurveReport, training: bool = True) -> Chart:

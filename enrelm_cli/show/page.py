@@ -18,10 +18,13 @@ from enrelm_cli.report.blocks import Block, Column, Facts, Grid, Headline, Remar
 from enrelm_cli.report.check_view import check_columns, check_head
 from enrelm_cli.report.compare_view import compare_view, ranks_view
 from enrelm_cli.report.curve_view import curve_view
+from enrelm_cli.report.explain_report import ExplainReport
+from enrelm_cli.report.explain_view import explain_facts, explain_view
 from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, DataFacts, Json
 from enrelm_cli.report.views import Report, flat_settings, view
 from enrelm_cli.show import svg
 from enrelm_cli.show.chart import compare_chart, curve_chart, time_chart
+from enrelm_cli.show.explanation.sections import effects_section, errors_section
 from enrelm_cli.show.palette import css_variables, paint_of
 
 _CSS = """
@@ -59,7 +62,7 @@ figure{margin:.5rem 0;flex:1 1 22rem;max-width:34rem;min-width:0}
 figure svg[viewBox]{display:block;width:100%;height:auto}
 figcaption{color:var(--soft);font-size:.9rem}
 svg text{fill:var(--ink);font-size:12px}
-.axis{stroke:var(--soft);fill:none}.grid{stroke:var(--rule);stroke-width:.6;fill:none}
+.axis{stroke:var(--soft);fill:none}.cloud{fill:none;stroke-width:3;stroke-linecap:round;opacity:.55}.grid{stroke:var(--rule);stroke-width:.6;fill:none}
 .line{fill:none;stroke-width:2;stroke-linejoin:round}.thin{stroke-width:1;opacity:.8}.dashed{stroke-dasharray:7 4}
 .dotted{stroke-dasharray:2 3;stroke-width:1.4}.band{opacity:.25}.dot{stroke:var(--paper);stroke-width:1.2}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1rem;padding:0;margin:.3rem 0;font-size:.85rem}
@@ -74,7 +77,7 @@ body{max-width:none;padding:0;font-size:10pt}.wide,pre{overflow:visible}pre{whit
 th,td{white-space:normal;padding:.15rem .4rem}figure,tr,dl{break-inside:avoid}details:not([open]){display:none}}
 """
 
-PageReport = CheckReport | CurveReport | CompareReport | Sequence[CompareReport]
+PageReport = CheckReport | CurveReport | CompareReport | Sequence[CompareReport] | ExplainReport
 
 # The same rules nested in one class.
 _INSIDE = ".enrelm{" + _CSS.replace(":root{", "&{").replace("body{", "&{").replace("@page{margin:1.5cm}", "") + "}"
@@ -107,6 +110,9 @@ def page(report: PageReport, command_line: str) -> str:
         title, body = f"Check of {report.name}", _check_body(report)
         tables = [DataFacts(report.name, report.rows or 0, 0, (), report.target or "not given", report.hash)]
         settings = report.settings
+    elif isinstance(report, ExplainReport):
+        title, body = f"What {report.model} has learnt of {report.target}", _explain_body(report)
+        tables, settings = [], {}
     elif isinstance(report, CurveReport):
         title, body = f"Error curve of {report.data.name}", _curve_body(report)
         tables, settings = [report.data], report.settings
@@ -124,6 +130,13 @@ def page(report: PageReport, command_line: str) -> str:
 
 def _check_body(report: CheckReport) -> str:
     return _blocks(check_head(report)) + _findings(report.findings) + _blocks(check_columns(report))
+
+
+def _explain_body(report: ExplainReport) -> str:
+    """Everything that is known, with a chart for each column."""
+    head: list[Block] = [explain_view(report)[0], explain_facts(report)]
+    parts = [_blocks(head), *effects_section(report, _paint, _blocks), *errors_section(report, _paint, _blocks)]
+    return "\n".join(parts)
 
 
 def _findings(findings: Sequence[Finding]) -> str:

@@ -18,9 +18,12 @@ from enrelm_cli.errors import UsageError
 from enrelm_cli.extras import install_command
 from enrelm_cli.files import write_whole
 from enrelm_cli.report import words
+from enrelm_cli.report.explain_report import ColumnEffect, ExplainReport
+from enrelm_cli.report.explain_view import value_text
 from enrelm_cli.report.reports import CompareReport, CurveReport
-from enrelm_cli.show.axes import decimals
-from enrelm_cli.show.chart import Axis, Band, Chart, Line, Point, compare_chart, curve_chart, time_chart
+from enrelm_cli.show.axes import Scale
+from enrelm_cli.show.chart import Axis, Band, Chart, Cloud, Line, Point, compare_chart, curve_chart, time_chart
+from enrelm_cli.show.explanation.charts import calibration_chart, effect_chart, residual_chart
 from enrelm_cli.show.palette import paint_of
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -65,7 +68,10 @@ def check(path: str) -> None:
     _matplotlib()
 
 
-def plot(report: CurveReport | CompareReport | Sequence[CompareReport], path: str) -> None:
+Drawable = CurveReport | CompareReport | Sequence[CompareReport] | ExplainReport
+
+
+def plot(report: Drawable, path: str) -> None:
     """Draws the report into a file of the kind that its name ends with."""
     check(path)
     kind = Path(path).suffix.lower()[1:]
@@ -76,9 +82,11 @@ def plot(report: CurveReport | CompareReport | Sequence[CompareReport], path: st
     write_whole(path, drawn.getvalue())
 
 
-def figure(report: CurveReport | CompareReport | Sequence[CompareReport]) -> Any:
+def figure(report: Drawable) -> Any:
     """The report's figure, for whoever goes on drawing."""
     with _styled():
+        if isinstance(report, ExplainReport):
+            return explain_figure(report)
         return curve_figure(report) if isinstance(report, CurveReport) else compare_figure(_several(report))
 
 
@@ -138,6 +146,39 @@ def compare_figure(reports: Sequence[CompareReport]) -> Any:
     return figure
 
 
+def explain_figure(report: ExplainReport) -> Any:
+    """An effect each, three in a row; then residuals and intervals where the targets are known."""
+    known = [residual_chart(report)] if report.points else []
+    known += [calibration_chart(report)] if report.calibration else []
+    panels: list[ColumnEffect | Chart] = [*report.effects, *known]
+    columns = min(3, max(len(panels), 1))
+    rows = math.ceil(max(len(panels), 1) / columns)
+    figure, axes = _figure(2.3 * rows, columns, rows)
+    for axis, panel in zip(axes.flat, panels, strict=False):
+        if isinstance(panel, ColumnEffect) and panel.kind == "levels":
+            _bars(axis, panel, report)
+        else:
+            chart = effect_chart(panel, report) if isinstance(panel, ColumnEffect) else panel
+            _draw(axis, chart)
+            axis.set_title(words.visible(chart.title), fontsize=8, loc="left")
+    for axis in axes.flat[len(panels) :]:
+        axis.set_visible(False)
+    return figure
+
+
+def _bars(axis: Any, effect: ColumnEffect, report: ExplainReport) -> None:
+    names = [words.visible(value_text(point))[:24] for point in effect.points]
+    sizes = [point.effect for point in effect.points]
+    errors = [point.high - point.effect for point in effect.points]
+    axis.barh(range(len(names)), sizes, color=paint_of(report.variant).light, xerr=errors, error_kw={"elinewidth": 0.6})
+    axis.set_yticks(range(len(names)), names)
+    axis.axvline(0.0, color="black", linewidth=0.6)
+    low, high = axis.get_xlim()
+    _ticks(axis.set_xticks, Axis("", Scale(low, high)), 4)
+    axis.set_xlabel(words.visible(f"effect on {report.target}"))
+    axis.set_title(words.visible(f"Effect of {effect.name}"), fontsize=8, loc="left")
+
+
 def _draw(axis: Any, chart: Chart) -> None:
     for mark in chart.marks:
         paint, label = paint_of(mark.method).light, mark.name or None
@@ -146,6 +187,8 @@ def _draw(axis: Any, chart: Chart) -> None:
         elif isinstance(mark, Line):
             single = "o" if len(mark.x) == 1 else None
             axis.plot(mark.x, mark.y, color=paint, marker=single, markersize=3, label=label, **_STROKES[mark.stroke])
+        elif isinstance(mark, Cloud):
+            axis.plot(mark.x, mark.y, ".", color=paint, markersize=2, alpha=0.5, markeredgewidth=0, label=label)
         else:
             _point(axis, mark, paint)
     _scale(axis, chart)
@@ -164,17 +207,16 @@ def _scale(axis: Any, chart: Chart) -> None:
     x, y = chart.x.scale, chart.y.scale
     axis.set_xscale("log" if x.log else "linear")
     axis.set_yscale("log" if y.log else "linear")
-    axis.set_xlim(x.low, x.high * 1.05 if x.log else x.high + 0.5)
+    axis.set_xlim(x.low, x.high * 1.05 if x.log else x.high + 0.5 * chart.x.counts)
     axis.set_ylim(y.low, y.high)
-    _ticks(axis.set_xticks, chart.x, 6, "{:,g}")
-    _ticks(axis.set_yticks, chart.y, 5, None)
+    _ticks(axis.set_xticks, chart.x, 4 if chart.x.dates else 6)
+    _ticks(axis.set_yticks, chart.y, 5)
     axis.set_xlabel(chart.x.name)
     axis.set_ylabel(chart.y.name)
 
 
-def _ticks(put: Any, axis: Axis, about: int, form: str | None) -> None:
+def _ticks(put: Any, axis: Axis, about: int) -> None:
     """Round values: a log axis that spans less than a decade would else have none with a number."""
     values = axis.ticks(about)
-    form = form or f"{{:.{decimals(values)}f}}"
-    put(values, [form.format(value) for value in values])
+    put(values, axis.texts(values))
     put([], minor=True)

@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
     from enrelm_cli.commands.recipe import Origin
     from enrelm_cli.report.blocks import Block
+    from enrelm_cli.report.explain_report import ExplainReport
     from enrelm_cli.report.reports import CompareReport, CurveReport, PredictReport
     from enrelm_cli.report.views import Report
     from enrelm_cli.show.page import PageReport
+    from enrelm_cli.show.plots import Drawable
 
 # Lines of a screen that a plot leaves to the result, its axes, the next command and the prompt.
 _AROUND_A_PLOT = 13
+# Lines that stand beside the effect of a column: headline, axes, heads, blanks, the next command and the prompt.
+_AROUND_AN_EFFECT = 17
+_LEAST_PLOT = 5
 
 
 def render(report: Report, format: str, screen: Screen) -> None:
@@ -103,7 +108,7 @@ def origin(made: Origin, path: str, form: str, screen: Screen) -> None:
     screen.out.write(f"# made with {versions}\n")
 
 
-def plot(report: CurveReport | CompareReport | Sequence[CompareReport], path: str) -> None:
+def plot(report: Drawable, path: str) -> None:
     """A figure by matplotlib: PNG, SVG or PDF by the name's ending."""
     from enrelm_cli.show import plots
 
@@ -133,8 +138,11 @@ def _write_json(screen: Screen, document: Any) -> None:
 
 def _with_plot(report: Report, screen: Screen, blocks: list[Block], brief: bool) -> list[Any]:
     """A terminal sees the curve: after the result, and with -v after the facts."""
+    from enrelm_cli.report.explain_report import ExplainReport
     from enrelm_cli.report.reports import CurveReport
 
+    if isinstance(report, ExplainReport) and screen.out.terminal:
+        return _with_effects(report, screen.out, blocks, brief)
     if not (isinstance(report, CurveReport) and screen.out.terminal):
         return list(blocks)
     at = 1 if brief else 2
@@ -150,13 +158,33 @@ def _height(report: CurveReport) -> int:
 
 def terminal_plot(report: CurveReport, face: Face, height: int = 0) -> Text:
     """Errors against neurons, drawn in characters."""
-    from rich.text import Text
-
     from enrelm_cli.show import braille
 
     width = min(face.width or 80, 120)
+    return _drawn_rows(braille.curve_plot(report, width, face.unicode, height))
+
+
+def _with_effects(report: ExplainReport, face: Face, blocks: list[Block], brief: bool) -> list[Any]:
+    """The first column's effect after the headline where it fits; with -v every column's, after the facts."""
+    from enrelm_cli.show.explanation.terminal import effect_plot
+
+    width = min(face.width or 80, 120)
+    shown = report.effects[:1] if brief else report.effects
+    lines = sum(1 for line in blocks for _ in getattr(line, "lines", getattr(line, "items", ())))
+    free = shutil.get_terminal_size().lines - lines - _AROUND_AN_EFFECT
+    if brief and free < _LEAST_PLOT:
+        return list(blocks)
+    height = min(12, free) if brief else 0
+    plots = [_drawn_rows(effect_plot(one, report, width, face.unicode, height)) for one in shown]
+    at = 1 if brief else 2
+    return [*blocks[:at], *plots, *blocks[at:]]
+
+
+def _drawn_rows(rows: Sequence[Sequence[tuple[str, str]]]) -> Text:
+    from rich.text import Text
+
     out = Text(no_wrap=True, overflow="ignore")
-    for i, row in enumerate(braille.curve_plot(report, width, face.unicode, height)):
+    for i, row in enumerate(rows):
         if i:
             out.append("\n")
         for text, style in row:

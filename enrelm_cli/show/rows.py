@@ -55,6 +55,7 @@ def _plain(value: Any) -> Any:
 
 def rows_of(report: Report) -> list[dict[str, Any]]:
     """The rows of the CSV: numbers in full, absent ones empty."""
+    from enrelm_cli.report.explain_report import ExplainReport, csv_rows
     from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, PredictReport
 
     if isinstance(report, FitReport):
@@ -113,6 +114,8 @@ def rows_of(report: Report) -> list[dict[str, Any]]:
         ]
     if isinstance(report, CheckReport):
         return _found(report)
+    if isinstance(report, ExplainReport):
+        return csv_rows(report)
     document = report.to_json()
     kept = "path variant neurons target train_error validation_error linear_error stop written bytes"
     return [{name: document[name] for name in kept.split()}]

@@ -10,8 +10,8 @@ from html import escape
 import numpy as np
 
 from enrelm_cli.report import words
-from enrelm_cli.show.axes import Scale, decimals
-from enrelm_cli.show.chart import Band, Chart, Line, Mark, Point, Shape
+from enrelm_cli.show.axes import Scale
+from enrelm_cli.show.chart import Band, Chart, Cloud, Line, Mark, Point, Shape
 from enrelm_cli.types import Array
 
 Paint = Callable[[str], str]  # a method's name -> a CSS colour
@@ -72,15 +72,15 @@ def _axes(chart: Chart, frame: Frame) -> str:
     bottom, left, right = frame.height - frame.bottom, frame.left, frame.width - frame.right
     parts = [f'<path class="axis" d="M{left} {frame.top}V{bottom}H{right}"/>']
     values = chart.y.ticks(frame.ticks[1])
-    for value in values:
+    for value, text in zip(values, chart.y.texts(values), strict=True):
         at = frame.py(chart.y.scale.at(value))
         parts.append(f'<path class="grid" d="M{left} {at:.1f}H{right}"/>')
-        text = f"{value:.{decimals(values)}f}"
         parts.append(f'<text x="{left - 6}" y="{at + 4:.1f}" text-anchor="end">{text}</text>')
-    for value in chart.x.ticks(frame.ticks[0]):
+    values = chart.x.ticks(frame.ticks[0])
+    for value, text in zip(values, chart.x.texts(values), strict=True):
         at = frame.px(chart.x.scale.at(value))
         parts.append(f'<path class="axis" d="M{at:.1f} {bottom}v4"/>')
-        parts.append(f'<text x="{at:.1f}" y="{bottom + 17}" text-anchor="middle">{value:,g}</text>')
+        parts.append(f'<text x="{at:.1f}" y="{bottom + 17}" text-anchor="middle">{text}</text>')
     return "".join(parts)
 
 
@@ -92,12 +92,15 @@ def _axis_names(chart: Chart, frame: Frame) -> str:
     )
 
 
-def _drawn(mark: Line | Band, chart: Chart, frame: Frame, paint: Paint) -> str:
+def _drawn(mark: Line | Band | Cloud, chart: Chart, frame: Frame, paint: Paint) -> str:
     colour = paint(mark.method)
     if isinstance(mark, Band):
         there = _points(mark.x, mark.low, chart, frame)
         back = _points(mark.x, mark.high, chart, frame)[::-1]
         return f'<path class="band" style="fill:{colour}" d="{_path(there + back)}Z"/>'
+    if isinstance(mark, Cloud):
+        dots = (f"M{a} {b}h0" for a, b in _points(mark.x, mark.y, chart, frame, len(mark.x)))
+        return f'<path class="cloud" style="stroke:{colour}" d="{"".join(dots)}"/>'
     points = _points(mark.x, mark.y, chart, frame)
     if not points:
         return ""
@@ -117,8 +120,8 @@ def _point(mark: Point, chart: Chart, frame: Frame, paint: Paint) -> str:
     return f"{bar}<g><title>{escape(words.visible(mark.name))}</title>{shape}</g>"
 
 
-def _points(xs: Array, ys: Array, chart: Chart, frame: Frame) -> list[tuple[str, str]]:
-    kept = [(float(a), float(b)) for a, b in _thinned(xs, ys, frame.points) if not math.isnan(b)]
+def _points(xs: Array, ys: Array, chart: Chart, frame: Frame, most: int | None = None) -> list[tuple[str, str]]:
+    kept = [(float(a), float(b)) for a, b in _thinned(xs, ys, most or frame.points) if not math.isnan(b)]
     return [(_number(frame.px(chart.x.scale.at(a))), _number(frame.py(_share(chart.y.scale, b)))) for a, b in kept]
 
 
@@ -162,6 +165,8 @@ def sample(mark: Mark, paint: Paint) -> str:
         return f'<path class="line {mark.stroke}" style="stroke:{colour}" d="M0 7H24"/>'
     if isinstance(mark, Band):
         return f'<rect class="band" style="fill:{colour}" y="1" width="24" height="12"/>'
+    if isinstance(mark, Cloud):
+        return f'<path class="cloud" style="stroke:{colour}" d="M4 9h0M12 5h0M20 8h0"/>'
     return _shape(mark.shape, colour, 12.0, 7.0, 5.0)
 
 

@@ -1,0 +1,177 @@
+"""The facts of `enrelm explain`, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from enrelm_cli.report.reports import Errors, Json
+
+
+@dataclass(frozen=True)
+class EffectPoint:
+    """The effect of one value of a column."""
+
+    value: float | str | None  # a number, a date as text, a level; None: missing
+    at: float  # where it stands on the axis: the number, microseconds since 1970, or the place of the level
+    effect: float
+    low: float
+    high: float
+    rows: int  # of the sample, with this level or nearest to this value
+
+
+@dataclass(frozen=True)
+class ColumnEffect:
+    """How a column acts on the prediction."""
+
+    name: str
+    kind: str  # number, date or levels
+    share: float | None  # of the prediction's variance that it moves
+    points: tuple[EffectPoint, ...]  # numbers and dates in their order, levels by their effect
+    missing: int  # rows of the sample without a value
+
+    @property
+    def lowest(self) -> EffectPoint:
+        return min(self.points, key=lambda point: point.effect)
+
+    @property
+    def highest(self) -> EffectPoint:
+        return max(self.points, key=lambda point: point.effect)
+
+    @property
+    def span(self) -> float:
+        """From the lowest effect to the highest."""
+        return self.highest.effect - self.lowest.effect
+
+
+@dataclass(frozen=True)
+class PairEffect:
+    """Two columns that act together."""
+
+    first: str
+    second: str
+    strength: float
+    share: float
+
+
+@dataclass(frozen=True)
+class ResidualRange:
+    """Residuals of the rows between two values, or of one level."""
+
+    low: float | str
+    high: float | str
+    at: float  # the middle, on the axis
+    rows: int
+    mean: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Along one column, or along the prediction (column None)."""
+
+    column: str | None
+    kind: str
+    ranges: tuple[ResidualRange, ...]
+
+
+@dataclass(frozen=True)
+class WorstRow:
+    file: str
+    row: int  # from 1
+    line: int | None
+    target: float
+    prediction: float
+    values: tuple[tuple[str, float | str | None], ...]  # of each column
+
+    @property
+    def residual(self) -> float:
+        return self.target - self.prediction
+
+    @property
+    def place(self) -> str:
+        return f"row {self.row:,}" if self.line is None else f"line {self.line:,}"
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Of prediction intervals: what they promise, and how many targets are inside."""
+
+    level: float
+    inside: float
+
+
+@dataclass(frozen=True)
+class ExplainReport:
+    model: str
+    name: str  # of the data
+    variant: str
+    target: str
+    rows: int
+    sample_rows: int  # that the effects are averages over
+    average: float  # prediction of the sample
+    way: str  # accumulated local effects, or partial dependence
+    band: str  # what the band is
+    effects: tuple[ColumnEffect, ...]
+    relevance: tuple[tuple[str, float], ...]  # share of every column, largest first
+    pairs: tuple[PairEffect, ...]  # strongest first
+    errors: Errors | None  # where the target is there, of all rows
+    residuals: tuple[Residuals, ...]  # along the prediction first
+    worst: tuple[WorstRow, ...]
+    calibration: tuple[Coverage, ...]
+    points: tuple[tuple[float, float], ...]  # (prediction, residual) of some rows, for plots
+    timings: dict[str, float]
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        document: Json = {
+            name: getattr(self, name)
+            for name in ("model", "name", "variant", "target", "rows", "sample_rows", "average", "way", "band")
+        }
+        document["effects"] = [_effect(one) for one in self.effects]
+        document["relevance"] = [{"input": name, "share": share} for name, share in self.relevance]
+        document["pairs"] = [dict(vars(one)) for one in self.pairs]
+        document["errors"] = None if self.errors is None else self.errors.to_json()
+        document["residuals"] = [
+            {"column": one.column, "kind": one.kind, "ranges": [dict(vars(part)) for part in one.ranges]}
+            for one in self.residuals
+        ]
+        document["worst"] = [_worst(one) for one in self.worst]
+        document["calibration"] = [dict(vars(one)) for one in self.calibration]
+        return {**document, "timings": self.timings, "notes": list(self.notes)}
+
+
+def _effect(one: ColumnEffect) -> Json:
+    return {
+        "column": one.name,
+        "kind": one.kind,
+        "share": one.share,
+        "missing": one.missing,
+        "points": [dict(vars(point)) for point in one.points],
+    }
+
+
+def _worst(one: WorstRow) -> Json:
+    values: dict[str, Any] = dict(one.values)
+    kept = {name: getattr(one, name) for name in ("file", "row", "line", "target", "prediction", "residual")}
+    return {**kept, "values": values}
+
+
+def csv_rows(report: ExplainReport) -> list[Json]:
+    """A row for each point of each effect."""
+    rows = [
+        {
+            "column": effect.name,
+            "kind": effect.kind,
+            "share": effect.share,
+            "value": point.value,
+            "effect": point.effect,
+            "low": point.low,
+            "high": point.high,
+            "rows": point.rows,
+        }
+        for effect in report.effects
+        for point in effect.points
+    ]
+    names = ("column", "kind", "share", "value", "effect", "low", "high", "rows")
+    return rows or [dict.fromkeys(names)]
