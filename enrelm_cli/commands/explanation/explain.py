@@ -60,6 +60,11 @@ def explain(
     timer = Stopwatch()
     model = load_model(path)
     model.network.require()
+    if model.classes is not None:
+        raise UsageError(
+            f"explain is for numbers so far; this model predicts classes of {model.encoding.target!r}",
+            "see the shares of its columns with `enrelm info`",
+        )
     _check_columns(model, wanted.columns)
     if engine.elsewhere:
         check_files(sources)

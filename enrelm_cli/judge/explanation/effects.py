@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.inputs.encoding import UNSEEN
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.features import KernelFeatures
 from enrelm_cli.model.model import Model
 from enrelm_cli.types import Array
@@ -64,6 +65,7 @@ class Posterior:
         norms = np.einsum("ij,ij->j", features.P, features.kernel.gram(features.Z, features.Z) @ features.P)
         shrunk = 1.0 / (1.0 + facts["alpha"] * np.maximum(norms, 0.0))
         z = model.network.predict(model.input_map.inputs(X))
+        assert isinstance(model.target_scale, TargetScale)
         back = model.target_scale.back
         slope = float(np.mean(back(z + _STEP) - back(z - _STEP))) / (2.0 * _STEP)
         return Posterior(features, (slope * facts["leave_one_out_error"]) ** 2 * shrunk)

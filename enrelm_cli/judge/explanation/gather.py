@@ -13,6 +13,7 @@ from enrelm_cli.fold.folds import Sums
 from enrelm_cli.fold.hashing import combine, first_rows, hash_numbers
 from enrelm_cli.fold.weights import Weights, times, total
 from enrelm_cli.inputs.encoding import Unseen
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.model import Model
 from enrelm_cli.table.csv_pieces import lines_before, records
 from enrelm_cli.table.pieces import Batch, CsvBlock, Piece
@@ -139,6 +140,7 @@ class Gather:
 
     def _sums(self, y: Array, predicted: Array, w: Weights) -> Sums:
         scale = self.model.target_scale
+        assert isinstance(scale, TargetScale)
         # In units of the training spread, so that squares of large or tiny targets stay in range.
         centred = scale.standard(y)
         gap = centred - scale.standard(predicted[:, 0])

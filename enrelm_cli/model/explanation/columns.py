@@ -24,6 +24,11 @@ class ExplainedRows:
 
     @staticmethod
     def of(model: Model, top: int | None = None) -> ExplainedRows:
+        if model.classes is not None:
+            raise UsageError(
+                f"--explain is for numbers so far; this model predicts classes of {model.encoding.target!r}",
+                "leave it out; `enrelm info` has the shares of the columns",
+            )
         if model.reference is None:
             raise UsageError(
                 "this model was fitted by a version that could not explain predictions", "fit it again, then --explain"
