@@ -36,6 +36,11 @@ def beside(x: NDArray[Any], y: Array) -> NDArray[Any]:
     return x if y.ndim == 1 else x[:, None]
 
 
+def wide(y: Array) -> Array:
+    """(t,) -> (t, 1); several stay as they are. There may be no rows: a chunk may have none of a side."""
+    return y[:, None] if y.ndim == 1 else y
+
+
 def plain(value: Array | float) -> Array | float:
     """A number as Python's own, several as they are."""
     return float(value) if np.ndim(value) == 0 else np.asarray(value)

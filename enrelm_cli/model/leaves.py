@@ -44,7 +44,7 @@ class Leaves:
         leaf = self.of(X)
         order = np.argsort(leaf, kind="stable")
         present, first = np.unique(leaf[order], return_index=True)
-        for b, rows in zip(present, np.split(order, first[1:]), strict=True):
+        for b, rows in zip(present, np.split(order, first[1:]) if len(order) else (), strict=True):
             yield int(b), rows
 
     def check(self, d: int) -> None:

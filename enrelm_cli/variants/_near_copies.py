@@ -55,16 +55,17 @@ def near_copies(data: Training, basis: EigenBasis, kernel: Kernel, alpha: float)
         return None
     looked = np.arange(min(_LOOKED, sample.rows))
     own, near = _neighbourhoods(sample, kernel, looked)
+    clustered = [i for i in looked.tolist() if len(near[i])]
+    share = len(clustered) / len(looked)
+    if share < _SHARE:
+        return NearCopies(share, 0.0, 0.0)
     shrunk = (alpha / (basis.values + alpha))[:, None]
     partial = blocks_left_out(basis, shrunk, data.sample())
     alone = _errors(sample, own, partial)
     together = alone.copy()
-    clustered = [i for i in looked if len(near[i])]
-    if clustered:
-        both = [np.concatenate([own[i], near[i]]) for i in clustered]
-        together[clustered] = _errors(sample, both, partial)
-    rms = [float(np.sqrt(np.mean(one**2))) for one in (alone, together)]
-    return NearCopies(len(clustered) / len(looked), *rms)
+    together[clustered] = _errors(sample, [np.concatenate([own[i], near[i]]) for i in clustered], partial)
+    alone_rms, together_rms = (float(np.sqrt(np.mean(one**2))) for one in (alone, together))
+    return NearCopies(share, alone_rms, together_rms)
 
 
 Places = list[NDArray[np.int64]]

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from enrelm_cli.columns import beside
+from enrelm_cli.columns import beside, wide
 from enrelm_cli.fold.folds import Sums, one_blas_thread
 from enrelm_cli.fold.unlocked import cholesky, lower_inverse, lower_solve, triangular_product
 from enrelm_cli.fold.weights import times
@@ -88,7 +88,7 @@ class Residual:
         if not cholesky(L):
             # Rounding leaves K_bb - F_b F_b' at worst some 1e-10 below zero, and alpha is far above that.
             raise FloatingPointError("the covariance of a leaf is not positive definite")
-        v = (beside(np.sqrt(leaf.weight), leaf.y) * leaf.y).reshape(len(leaf.y), -1)
+        v = np.array(wide(beside(np.sqrt(leaf.weight), leaf.y) * leaf.y))
         lower_solve(L, W)
         lower_solve(L, v)
         return Factor(leaf, L, W, v)

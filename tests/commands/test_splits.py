@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 import enrelm
+from enrelm_cli.commands import fit
 from enrelm_cli.errors import UsageError
+from enrelm_cli.fold.folds import LocalEngine
+from enrelm_cli.settings import (
+    DataSettings,
+    EngineSettings,
+    KernelSettings,
+    MethodSettings,
+    ReadOptions,
+    Roles,
+    SplitSettings,
+)
 from enrelm_cli.types import Array
 from tests.cli_runner import run
 
@@ -193,3 +204,31 @@ def test_a_table_of_two_or_three_groups_is_fitted(groups: int) -> None:
     X = rng.standard_normal((90, 2))
     model = enrelm.EnrelmRegressor(variant="kernel", tune_steps=20).fit(X, X[:, 0], groups=np.arange(90) % groups)
     assert model.report_.to_json()["validation_error"] < 0.3
+
+
+@pytest.mark.parametrize("target", ["y", "class"])
+def test_chunks_with_rows_of_one_side_alone_are_no_problem(tmp_path: Path, target: str) -> None:
+    """A table in the order of time: most pieces have training rows only, or validation rows only."""
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{day},t{day % 9},{a:.4f},{a + day / 900:.4f},{'yes' if a > 0 else 'no'}"
+        for day, a in enumerate(rng.standard_normal(320))
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["day,town,a,y,class", *lines]) + "\n")
+    other = "class" if target == "y" else "y"
+    errors = []
+    for memory, rows in (("1G", 16_384), ("1K", 40)):
+        data = DataSettings(
+            sources=(str(path),),
+            roles=Roles(target=target, time="day", drop=(other,)),
+            read=ReadOptions(batch_rows=rows, block_bytes=1000 if memory == "1K" else 1 << 20),
+        )
+        where = EngineSettings(memory=1 if memory == "1K" else None)
+        kernel = KernelSettings(tune=False, weight_variance=0.1, bias_variance=0.3)
+        method = MethodSettings(landmarks=30, max_neurons=20, refit=False, leaf_rows=100, kernel=kernel)
+        for variant in ("kernel", "local", "incremental"):
+            report, _ = fit.fit(data, SplitSettings(), method, where, variant, LocalEngine(1))
+            assert report.validation_rows == 80
+            errors.append(report.validation_error)
+    np.testing.assert_allclose(errors[:3], errors[3:], rtol=1e-4)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli.columns import wide
 from enrelm_cli.inputs.checks import must, numbers
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.types import Array
@@ -91,13 +92,13 @@ class ClassScale:
 
     def codes(self, z: Array) -> Codes:
         """The class of each row whose z is that of a class: (t, ...) -> (t,)."""
-        centred = z.reshape(len(z), -1) * self.spread + self.shares @ self.V
+        centred = wide(z) * self.spread + self.shares @ self.V
         codes: Codes = np.argmax(centred @ self.V.T, axis=1)
         return codes
 
     def scores(self, z: Array) -> Array:
         """Predictions z as differences from the shares: (t, ...) -> (t, C), whose rows sum to zero."""
-        scores: Array = (z.reshape(len(z), -1) * self.spread) @ self.V.T
+        scores: Array = (wide(z) * self.spread) @ self.V.T
         return scores
 
     def of_probabilities(self, p: Array) -> Array:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli.columns import wide
 from enrelm_cli.fold.folds import Chunk, Sums
 from enrelm_cli.fold.weights import by_place
 from enrelm_cli.inputs import checks
@@ -127,7 +128,7 @@ class LevelMeans:
     def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
         at = places(raw, len(self.mean) - 2)
         without = EVERY_ROW if fold is None else fold
-        out[:, :-1], out[:, -1] = self.mean[at, without].reshape(len(raw), -1), self.size[at, without]
+        out[:, :-1], out[:, -1] = wide(self.mean[at, without]), self.size[at, without]
 
     def check(self, column: Column) -> None:
         checks.must(column.levels is not None, f"{column.name!r} has no levels")
@@ -163,7 +164,7 @@ class LevelSums:
         """(1 + targets, levels + 2, FOLDS): counts, sums of each target, or of the first where there are many."""
         at = places(raw, levels) * FOLDS + fold
         size = (levels + 2) * FOLDS
-        each = wy.reshape(len(wy), -1).T[:MOST_MEANS]
+        each = wide(wy).T[:MOST_MEANS]
         sums = [np.bincount(at, one, minlength=size) for one in each]
         return np.stack([by_place(at, weight, size), *sums]).reshape(1 + len(each), levels + 2, FOLDS)
 
