@@ -17,14 +17,16 @@ from enrelm_cli.cli.app import app
 from tests.cli_runner import succeed
 from tests.shell import ROOT, Shell, commands, needs, script
 
-HOW_TO = tuple(f"docs/howto/{path.name}" for path in sorted((ROOT / "docs" / "howto").glob("*.md")))
-PAGES = ("README.md", "docs/commands.md", "examples/README.md", "docs/variants.md", *HOW_TO)
+# What everybody types first is tried in every run, the pages behind it with --slow.
+FIRST = ("README.md", "docs/commands.md", "examples/README.md")
+SECOND = ("docs/variants.md", "docs/classes.md")
+SECOND += tuple(f"docs/howto/{path.name}" for path in sorted((ROOT / "docs" / "howto").glob("*.md")))
 GROUP: Any = typer.main.get_command(app)
 
 
-def told() -> list[str]:
+def told(pages: tuple[str, ...] = FIRST + SECOND) -> list[str]:
     """Every command of the pages, once, in the order in which a reader meets them."""
-    found = [command for page in PAGES for command in commands((ROOT / page).read_text(encoding="utf-8"))]
+    found = [command for page in pages for command in commands((ROOT / page).read_text(encoding="utf-8"))]
     return list(dict.fromkeys(re.sub(r"\s+#(?!\s*needs).*$", "", command) for command in found))
 
 
@@ -46,8 +48,18 @@ def prepare(command: str, shell: Shell) -> None:
             shell.succeed(before)
 
 
-@pytest.mark.parametrize("command", told())
+@pytest.mark.parametrize("command", told(FIRST))
 def test_a_command_of_the_pages_runs(command: str, shell: Shell) -> None:
+    run_as_told(command, shell)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", told()[len(told(FIRST)) :])
+def test_a_command_of_the_pages_for_later_runs(command: str, shell: Shell) -> None:
+    run_as_told(command, shell)
+
+
+def run_as_told(command: str, shell: Shell) -> None:
     wanted = needs(command)
     if wanted is not None and importlib.util.find_spec(wanted.split()[0]) is None:
         pytest.skip(f"needs {wanted}")
