@@ -19,6 +19,7 @@ class Parameters:
     upper: float | None
     neurons: int | None
     select: str | None
+    metric: str
     max_neurons: int | None
     landmarks: int | str | None
     leaf_rows: int
@@ -29,6 +30,7 @@ class Parameters:
     refit: bool
     split: str
     validation_size: float
+    folds: int | str | None
     seed: int
     inputs: str | Sequence[str]
     numeric: str | Sequence[str]
@@ -63,6 +65,7 @@ class Parameters:
         upper: float | None = ...,
         neurons: int | None = ...,
         select: str | None = ...,
+        metric: str = ...,
         max_neurons: int | None = ...,
         landmarks: int | str | None = ...,
         leaf_rows: int = ...,
@@ -73,6 +76,7 @@ class Parameters:
         refit: bool = ...,
         split: str = ...,
         validation_size: float = ...,
+        folds: int | str | None = ...,
         seed: int = ...,
         inputs: str | Sequence[str] = ...,
         numeric: str | Sequence[str] = ...,

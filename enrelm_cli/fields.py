@@ -322,10 +322,18 @@ def flag(default: bool, help: str, panel: str, **more: Any) -> Any:
     return _field(Flag(), default, help, panel, **more)
 
 
-def argument(name: str, help: str, metavar: str, *, repeatable: bool = False, kind: Kind | None = None) -> Any:
-    """A field that is typed without a flag, and required."""
+def argument(
+    name: str,
+    help: str,
+    metavar: str,
+    *,
+    repeatable: bool = False,
+    kind: Kind | None = None,
+    default: Any = REQUIRED,
+) -> Any:
+    """A field that is typed without a flag, and required unless it has a default."""
     kind = kind or Text(metavar)
-    return _field(kind, REQUIRED, help, None, flags=(name,), repeatable=repeatable)
+    return _field(kind, default, help, None, flags=(name,), repeatable=repeatable)
 
 
 def _field(

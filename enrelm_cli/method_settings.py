@@ -8,6 +8,7 @@ from enrelm_cli.fields import KERNEL, METHOD, Settings, check, choice, flag, rea
 
 ACTIVATIONS = ("erf", "tanh", "arctan", "algebraic")
 SELECTIONS = ("best", "knee", "smallest")
+METRICS = ("normalised-rmse", "rmse", "mae", "r2")
 ALL_ROWS = -1
 
 
@@ -100,6 +101,12 @@ class MethodSettings(Settings):
         METHOD,
         metavar="HOW",
         only=("fit", "compare"),
+    )
+    metric: str = choice(
+        "normalised-rmse",
+        METRICS,
+        "What chooses size and variant, and what --fail-above is in: normalised-rmse, rmse, mae or r2.",
+        METHOD,
     )
     max_neurons: int | None = whole(
         None,

@@ -310,6 +310,17 @@ class SplitSettings(Settings):
     validation_size: float = real(
         0.25, "Fraction of rows that choose the number of neurons.", DATA, above=0.0, below=1.0
     )
+    folds: int | None = whole(  # None: by the number of rows
+        None,
+        "Folds that choose: auto (5 below 1,000 rows, else 1), or a number; 1 is one validation split.",
+        DATA,
+        at_least=1,
+        at_most=1000,
+        words={"auto": None},
+        metavar="K",
+        only=("fit", "curve"),
+        hint="write --folds auto, 5, or 1 for one validation split",
+    )
     seed: int = whole(1234, "Seed of the split.", DATA, at_most=2**32 - 1)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from enrelm_cli.commands import check, compare, curve, fit, info, predict, saved
 from enrelm_cli.fold.folds import LocalEngine
-from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, InfoReport, PredictReport
+from enrelm_cli.report.beside import PredictReport
+from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, InfoReport
 from enrelm_cli.settings import (
     DataSettings,
     ElmSettings,

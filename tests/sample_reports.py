@@ -6,7 +6,7 @@ import numpy as np
 
 from enrelm_cli.inputs.outcomes import Outcome
 from enrelm_cli.judge.curve import Choice, Choices, choices
-from enrelm_cli.report.beside import IntervalFacts
+from enrelm_cli.report.beside import Errors, IntervalFacts, PredictReport
 from enrelm_cli.report.reports import (
     Candidate,
     CompareReport,
@@ -15,10 +15,8 @@ from enrelm_cli.report.reports import (
     CurveReport,
     DataFacts,
     ElmBand,
-    Errors,
     FitReport,
     InfoReport,
-    PredictReport,
 )
 from enrelm_cli.types import Array
 

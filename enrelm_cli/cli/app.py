@@ -8,16 +8,28 @@ from __future__ import annotations
 
 import sys
 
-from enrelm_cli.cli import check, commands, explain, predict, sample, startup
+from enrelm_cli.cli import check, commands, explain, glossary, predict, sample, startup
 from enrelm_cli.cli.config import writing
 from enrelm_cli.cli.guard import EXIT_CODES
 from enrelm_cli.cli.program import COMMANDS, app, register
 from enrelm_cli.fields import PANELS
 
-__all__ = ["EXIT_CODES", "PANELS", "app", "check", "commands", "explain", "main", "predict", "sample", "writing"]
+__all__ = [
+    "EXIT_CODES",
+    "PANELS",
+    "app",
+    "check",
+    "commands",
+    "explain",
+    "glossary",
+    "main",
+    "predict",
+    "sample",
+    "writing",
+]
 
 # As `enrelm --help` lists them; a command that is not here comes last.
-_ORDER = ("fit", "predict", "curve", "compare", "explain", "check", "info", "export", "sample", "config")
+_ORDER = ("fit", "predict", "curve", "compare", "explain", "check", "info", "export", "sample", "config", "glossary")
 
 
 # Options take time to build: where the process is one command, those of the typed one are enough.

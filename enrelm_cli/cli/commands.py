@@ -73,7 +73,10 @@ class FitOptions(Settings):
     variant: str = choice("auto", ("auto", *VARIANTS), f"{', '.join(VARIANTS)}, or auto: the best of them.", METHOD)
     output: str | None = text(None, "Save the model here, e.g. model.joblib.", OUTPUT, "FILE", flags=("--output", "-o"))
     fail_above: float | None = real(
-        None, "Exit with code 5 and save nothing if the validation error is above this.", OUTPUT, metavar="ERROR"
+        None,
+        "Exit with code 5 and save nothing if the validation error (--metric, mean over folds) is above this.",
+        OUTPUT,
+        metavar="ERROR",
     )
 
 
@@ -101,8 +104,11 @@ def fit(
     from enrelm_cli.commands.saved import save
     from enrelm_cli.show import render
 
+    if options.fail_above is not None and method.metric == "r2":
+        raise UsageError("--fail-above bounds an error, and a large R² is a good one", "gate on --metric rmse or mae")
     report, model = library.fit(data, split, method, where, options.variant, engine_of(where, screen))
-    passed = options.fail_above is None or report.validation_error <= options.fail_above
+    error = report.gated(method.metric)
+    passed = options.fail_above is None or error <= options.fail_above
     if options.output is not None and passed:
         report = save(report, model, options.output)
     if not passed:
@@ -111,7 +117,7 @@ def fit(
     render.render(report, shown.format, screen.on_stderr() if on_stdout else screen)
     if not passed:
         raise GateError(
-            f"not saved: validation error {report.validation_error:.4f} is above --fail-above {options.fail_above:g}",
+            f"not saved: {report.gate_name(method.metric)} {error:.4f} is above --fail-above {options.fail_above:g}",
             "see `enrelm curve` and `enrelm compare`, or raise the limit",
         )
 
@@ -147,13 +153,13 @@ def curve(
     """
     check_drawn([*data.sources, *data.held], drawn.plot, drawn.report)
     from enrelm_cli.commands import curve as library
-    from enrelm_cli.report.curve_view import best_curve, size_options
+    from enrelm_cli.report.curve_view import size_options
     from enrelm_cli.show import render
 
     variants = VARIANTS if options.variant == "all" else (options.variant,)
     random = elm if options.with_elm else None
     facts = library.curve(data, split, method, where, variants, random, engine_of(where, screen))
-    winner = best_curve(facts.curves)
+    winner = facts.winner
     chosen = ("--variant", winner.variant, *size_options(winner))
     facts = replace(facts, fit_command=_fit_command(data.sources, line, *chosen))
     render.render(facts, shown.format, screen)
@@ -224,7 +230,8 @@ def compare(
         if len(tables) > 1:
             log(screen, f"table {number} of {len(tables)}: {table.sources[0]}")
         facts = library.compare(table, split, method, where, elm, plan, engine)
-        ours = next((("--variant", row.method) for row in facts.rows if row.method in VARIANTS), ())
+        own = facts.own(VARIANTS)
+        ours = () if own is None else ("--variant", own)
         following = _fit_command(table.sources, line, *ours)
         reports.append(replace(facts, threads=getattr(engine, "workers", None), fit_command=following))
     render.render_many(reports, shown.format, screen)

@@ -18,17 +18,29 @@ from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.dataset import open_dataset
 from enrelm_cli.inputs.split import CountSides, Cut, Side, TrainOnValidation
 from enrelm_cli.inputs.training import Training, training
-from enrelm_cli.judge.classes.fitting import metrics_of
+from enrelm_cli.judge.classes.fitting import metrics_of as class_metrics_of
 from enrelm_cli.judge.classes.methods import class_methods
-from enrelm_cli.judge.classes.metrics import Metrics
+from enrelm_cli.judge.classes.metrics import Metrics as ClassMetrics
 from enrelm_cli.judge.curve import Curve, ElmBand
-from enrelm_cli.judge.errors import errors_of
-from enrelm_cli.judge.methods import Method, Task, methods
+from enrelm_cli.judge.doubts import warnings_of
+from enrelm_cli.judge.losses import POWERS
+from enrelm_cli.judge.methods import Method, Task, Trained, methods
+from enrelm_cli.judge.metrics import (
+    Judged,
+    Metrics,
+    as_good,
+    judge_rows,
+    mean_of,
+    metrics_of,
+    paired,
+    relative_error_of,
+)
 from enrelm_cli.judge.trust import time_warning
 from enrelm_cli.phase_one.phase_one import Basis, Start, refit
 from enrelm_cli.report.reports import CompareReport, CompareRow
 from enrelm_cli.settings import DataSettings, ElmSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.types import Array
 
 METHODS = tuple(dict.fromkeys((*methods(), *class_methods())))
 
@@ -83,7 +95,8 @@ class MethodResult:
     predict_seconds: float
     curve: Curve | None
     band: ElmBand | None
-    figures: tuple[Metrics, ...] = ()  # of classes, whose error is the log-loss
+    metrics: Metrics | None = None
+    figures: tuple[ClassMetrics, ...] = ()  # of classes, whose error is the log-loss
 
 
 def compare(
@@ -116,7 +129,9 @@ def compare(
         chosen = _chosen_methods(plan, opened.data)
         rounds.append(_judged(chosen, opened.data, method, replace(elm, seed=seed), plan.protocol))
     assert first is not None
-    rows = sorted((_row(of_one) for of_one in zip(*rounds, strict=True)), key=lambda row: row.error)
+    results = list(zip(*rounds, strict=True))
+    best = min(([one.error for one in of_one] for of_one in results), key=lambda errors: float(np.mean(errors)))
+    rows = sorted((_row(of_one, best) for of_one in results), key=lambda row: row.error)
     return CompareReport(
         data=data_facts(first),
         protocol=plan.protocol,
@@ -131,6 +146,8 @@ def compare(
         notes=(*constant_note(first.data), *time_warning(first.data.rows)),
         time=data.roles.time,
         task="regression" if first.data.rows.classes is None else "classification",
+        recommended=_simplest(rows, chosen),
+        warnings=warnings_of(dataset.rows, rows[0].metrics),
     )
 
 
@@ -184,21 +201,32 @@ def _result(method: Method, task: Task, before: float) -> MethodResult:
     chosen = method.choose(task)
     trained = chosen.train()
     fitting = timer.total
-    figures: tuple[Metrics, ...] = ()
+    figures: tuple[ClassMetrics, ...] = ()
+    metrics: Metrics | None = None
     if trained.classifiers:
-        figures = metrics_of(trained.data, trained.classifiers, task.judged)
+        figures = class_metrics_of(trained.data, trained.classifiers, task.judged)
         errors = np.array([one.log_loss for one in figures])
     else:
-        errors = errors_of(trained.data, trained.predictors, task.judged)
+        errors, metrics = _errors(trained, task)
     predicting = (timer.total - fitting) / len(errors)
     spread = float(errors.std()) if len(errors) > 1 else None
-    error, seconds = float(errors.mean()), before + fitting
-    times = seconds, predicting
-    return MethodResult(method.name, chosen.neurons, error, spread, *times, chosen.curve, chosen.band, figures)
+    error, times = float(errors.mean()), (before + fitting, predicting)
+    drawn = chosen.curve, chosen.band
+    return MethodResult(method.name, chosen.neurons, error, spread, *times, *drawn, metrics, figures)
 
 
-def _row(results: tuple[MethodResult, ...]) -> CompareRow:
-    """One method over all splits."""
+def _errors(trained: Trained, task: Task) -> tuple[Array, Metrics]:
+    """The relative error of each predictor on the judged rows, and the metrics, means over several."""
+    data, unit = trained.data, trained.data.view.target_scale
+    judged = [Judged(data.view, network, unit, clipped=True) for network in trained.predictors]
+    sums = judge_rows(lambda partial: data.fold(partial, "predicting"), judged, task.judged)
+    power, places = POWERS[task.method.metric], range(len(judged))
+    errors = np.array([relative_error_of(sums, k, power) for k in places])
+    return errors, mean_of([metrics_of(sums, k, unit) for k in places])
+
+
+def _row(results: tuple[MethodResult, ...], best: Sequence[float]) -> CompareRow:
+    """One method over all splits. `best`: the errors of the best method on the same splits."""
     errors = tuple(one.error for one in results)
     sizes = [one.neurons for one in results if one.neurons is not None]
     return CompareRow(
@@ -210,10 +238,12 @@ def _row(results: tuple[MethodResult, ...]) -> CompareRow:
         predict_seconds=float(np.median([one.predict_seconds for one in results])),
         errors=errors,
         classes=_class_figures([figures for one in results for figures in one.figures]),
+        metrics=None if results[0].metrics is None else mean_of([one.metrics for one in results if one.metrics]),
+        as_good=as_good(*paired(errors, best)),
     )
 
 
-def _class_figures(figures: Sequence[Metrics]) -> dict[str, float] | None:
+def _class_figures(figures: Sequence[ClassMetrics]) -> dict[str, float] | None:
     """Means over splits, and over realisations."""
     if not figures:
         return None
@@ -221,6 +251,12 @@ def _class_figures(figures: Sequence[Metrics]) -> dict[str, float] | None:
     means = {name: float(np.mean([getattr(one, name) for one in figures])) for name in names}
     areas = [one.auc for one in figures if one.auc is not None]
     return {**means, "auc": float(np.mean(areas))} if areas else means
+
+
+def _simplest(rows: Sequence[CompareRow], chosen: Sequence[Method]) -> str:
+    """Of the methods that are as good as the best."""
+    complexity = {one.name: one.complexity for one in chosen}
+    return min((row.method for row in rows if row.as_good), key=lambda name: complexity[name])
 
 
 def _sizes(data: Training) -> dict[str, int]:

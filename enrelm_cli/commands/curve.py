@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from enrelm_cli.commands.choosing import select
 from enrelm_cli.commands.facts import constant_note, data_facts, settings_facts
-from enrelm_cli.commands.steps import fit_variants, open_rows, phase_one
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.judge.baselines import elm_band
+from enrelm_cli.inputs.dataset import open_dataset
+from enrelm_cli.judge.baselines import elm_band_over
+from enrelm_cli.judge.doubts import warnings_of
 from enrelm_cli.judge.trust import time_warning
 from enrelm_cli.report.reports import CurveReport
 from enrelm_cli.settings import DataSettings, ElmSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
-from enrelm_cli.variants import named
 
 
 def curve(
@@ -27,24 +28,25 @@ def curve(
     """The errors of every size, and the three choices that they offer."""
     timer = Stopwatch()
     with timer("reading"):
-        opened = open_rows(data, split, where, engine)
-    chosen = [named(name) for name in variants]
-    # All of them are those that are for such a target; one alone says itself what it is not for.
-    chosen = [one for one in chosen if one.predicts(opened.data)] or chosen
-    phase = phase_one(opened.data, method, [one.start for one in chosen], timer)
-    curves = tuple(one.curve for one, _ in fit_variants(chosen, phase.starts, method, timer))
+        dataset = open_dataset(data, where, engine)
+    selected = select(dataset, split, method, tuple(variants), timer)
     band = None
     if elm is not None:
         with timer("random ELM"):
-            band = elm_band(opened.data, elm, method.max_neurons)
+            band = elm_band_over([one.data for one in selected.opened_folds], elm, method.max_neurons)
     return CurveReport(
-        data=data_facts(opened),
-        curves=curves,
+        data=data_facts(selected.opened),
+        curves=tuple(one.fitted.curve for one in selected.variants),
         elm=band,
-        linear_error=phase.linear_error(opened.data),
-        training_rows=opened.data.T,
-        validation_rows=opened.validation_rows,
+        linear_error=selected.linear_error,
+        training_rows=selected.training_rows,
+        validation_rows=selected.validation_rows,
         timings=timer.report(),
-        settings=settings_facts(data, opened.dataset.roles, split, method, where),
-        notes=(*constant_note(opened.data), *time_warning(opened.data.rows)),
+        settings=settings_facts(data, dataset.roles, split, method, where),
+        notes=(*constant_note(selected.opened.data), *time_warning(dataset.rows)),
+        chosen=selected.winner.fitted.variant.name,
+        metrics={one.fitted.variant.name: one.metrics for one in selected.variants if one.metrics is not None},
+        linear_metrics=selected.linear,
+        folds=selected.folds,
+        warnings=warnings_of(dataset.rows, selected.winner.metrics),
     )

@@ -16,7 +16,7 @@ from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis
-from enrelm_cli.report.reports import DataFacts, FitReport
+from enrelm_cli.report.reports import DataFacts, FitReport, metrics_json
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, Roles, SplitSettings
 from enrelm_cli.types import Array
 
@@ -88,6 +88,10 @@ def card_of(report: FitReport) -> ModelCard:
         notes=(*report.data.notes, *report.notes),
         versions=versions(),
         classes=None if report.classes is None else report.classes.to_json(),
+        metrics=metrics_json(report.metrics),
+        linear_metrics=metrics_json(report.linear_metrics),
+        folds=report.folds,
+        warnings=report.warnings,
     )
 
 

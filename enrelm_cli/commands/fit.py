@@ -10,16 +10,19 @@ from dataclasses import replace
 import numpy as np
 
 from enrelm_cli.commands import facts
+from enrelm_cli.commands.choosing import Chosen, select
 from enrelm_cli.commands.classes.telling import class_facts, tell_classes
-from enrelm_cli.commands.steps import fit_variants, open_rows, phase_one, refit_everything
+from enrelm_cli.commands.steps import refit_everything
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.fold.weights import Weights
+from enrelm_cli.inputs.dataset import open_dataset
 from enrelm_cli.inputs.outcomes import outcomes
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.classes.fitting import refit_classes
 from enrelm_cli.judge.classes.metrics import Metrics
-from enrelm_cli.judge.fitting import FittedVariant, refit_variant, with_errors
+from enrelm_cli.judge.doubts import warnings_of
+from enrelm_cli.judge.fitting import refit_variant, with_errors
 from enrelm_cli.judge.intervals import intervals_of
 from enrelm_cli.judge.relevance import shares
 from enrelm_cli.judge.trust import copies_warning, time_warning
@@ -30,7 +33,6 @@ from enrelm_cli.report.reports import Candidate, FitReport
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.types import Array
-from enrelm_cli.variants import VARIANTS, named
 
 
 def fit(
@@ -41,21 +43,17 @@ def fit(
     variant: str,
     engine: Engine,
 ) -> tuple[FitReport, Model]:
-    """Choose n on the validation rows, then refit on all rows at that n (unless told not to)."""
+    """Choose n and variant on rows that validate, then refit on all rows (unless told not to)."""
     timer = Stopwatch()
     with timer("reading"):
-        opened = open_rows(data, split, where, engine)
-    variants = [named(name) for name in (VARIANTS if variant == "auto" else (variant,))]
-    variants = [one for one in variants if variant != "auto" or one.predicts(opened.data)]
-    phase = phase_one(opened.data, method, [one.start for one in variants], timer)
-    if variant == "auto":
-        variants = [one for one in variants if one.pays(phase.starts[one.start].basis)]
-    fitted = fit_variants(variants, phase.starts, method, timer)
-    told = tell_classes([one for one, _ in fitted], method, timer)
-    best = told.best if told else min(range(len(fitted)), key=lambda k: fitted[k][0].chosen.error)
-    winner = fitted[best][0]
+        dataset = open_dataset(data, where, engine)
+    selected = select(dataset, split, method, () if variant == "auto" else (variant,), timer)
+    fitted = [one.fitted for one in selected.variants]
+    told = tell_classes(fitted, method, timer)
+    best = told.best if told else selected.variants.index(selected.winner)
+    winner = fitted[best]
     with timer("refit"):
-        final = refit_everything(winner.basis, method, opened) if method.refit else winner.basis
+        final = refit_everything(winner.basis, method, selected.opened) if method.refit else winner.basis
         chosen = None if told is None else refit_classes(winner, told.fits[best], final, method)
         network = refit_variant(winner, final, method) if chosen is None else chosen.network
     if chosen is None:
@@ -67,7 +65,7 @@ def fit(
     else:
         found, left_out, weight = None, np.zeros(0), None
     report = FitReport(
-        data=facts.data_facts(opened, winner.basis.data),
+        data=facts.data_facts(selected.opened, winner.basis.data),
         variant=winner.variant.name,
         neurons=network.size,
         chosen_neurons=winner.chosen.neurons,
@@ -75,34 +73,43 @@ def fit(
         choices=winner.curve.choices,
         train_error=winner.train_error,
         validation_error=winner.chosen.error,
-        linear_error=phase.linear_error(opened.data),
-        training_rows=opened.data.T,
-        validation_rows=opened.validation_rows,
+        linear_error=selected.linear_error,
+        training_rows=selected.training_rows,
+        validation_rows=selected.validation_rows,
         refit=method.refit,
-        candidates=tuple(_candidate(*one, told.validation[k] if told else None) for k, one in enumerate(fitted)),
+        candidates=tuple(
+            _candidate(one, told.validation[k] if told else None) for k, one in enumerate(selected.variants)
+        ),
         stop=winner.network.stop,
         facts=facts.network_facts(network, final, left_out, weight),
         relevance=_relevance(network, final.data),
         timings={},
         model=None,
-        settings=facts.settings_facts(data, opened.dataset.roles, split, method, where),
+        settings=facts.settings_facts(data, dataset.roles, split, method, where),
         curve=winner.curve,
-        columns=outcomes(opened.dataset.encoding, final.data.view.input_map),
-        notes=(*facts.fit_notes(final, method, winner.chosen.neurons), *facts.class_notes(opened)),
+        columns=outcomes(dataset.encoding, final.data.view.input_map),
+        notes=(*facts.fit_notes(final, method, winner.chosen.neurons), *facts.class_notes(selected.opened)),
         intervals={} if found is None else found.facts(),
-        warnings=(*time_warning(opened.dataset.rows), *copies_warning([one for one, _ in fitted])),
-        classes=None if told is None or chosen is None else class_facts(opened.dataset.rows, told, chosen),
+        metrics=selected.winner.metrics,
+        linear_metrics=selected.linear,
+        folds=selected.folds,
+        warnings=(
+            *warnings_of(dataset.rows, selected.winner.metrics),
+            *time_warning(dataset.rows),
+            *copies_warning(fitted),
+        ),
+        classes=None if told is None or chosen is None else class_facts(dataset.rows, told, chosen),
     )
-    view, encoding, card = final.data.view, opened.dataset.encoding, facts.card_of(report)
-    model = Model(encoding, view.input_map, view.target_scale, network, card)
+    view, card = final.data.view, facts.card_of(report)
+    model = Model(dataset.encoding, view.input_map, view.target_scale, network, card)
     if chosen is not None:
         model = replace(model, calibration=chosen.calibration.with_misses(chosen.misses))
     if found is not None:
         model = replace(model, intervals=found.intervals)
         with timer("explanation"):
-            model = replace(model, reference=reference_of(model, opened.dataset.rows.sample.X))
+            model = replace(model, reference=reference_of(model, dataset.rows.sample.X))
     with timer("profile"):
-        model = model.profiled(opened.dataset.rows.sample.X)
+        model = model.profiled(dataset.rows.sample.X)
     return replace(report, timings=timer.report()), model
 
 
@@ -117,11 +124,13 @@ def _own_errors(data: Training, errors: Array) -> tuple[Array, Weights]:
     return scale.units(z) - scale.predicted(z - errors[known]), weight
 
 
-def _candidate(fitted: FittedVariant, seconds: float, judged: Metrics | None = None) -> Candidate:
-    chosen = fitted.chosen
+def _candidate(one: Chosen, judged: Metrics | None) -> Candidate:
+    """`judged`: of classes."""
+    fitted, chosen = one.fitted, one.fitted.chosen
     errors = fitted.train_error, chosen.error
-    one = Candidate(fitted.variant.name, chosen.neurons, *errors, seconds, fitted.curve.only_size)
-    return one if judged is None else replace(one, accuracy=judged.accuracy, log_loss=judged.log_loss)
+    found = Candidate(fitted.variant.name, chosen.neurons, *errors, one.seconds, fitted.curve.only_size)
+    found = replace(found, metrics=one.metrics, as_good=one.as_good, selection=fitted.selection)
+    return found if judged is None else replace(found, accuracy=judged.accuracy, log_loss=judged.log_loss)
 
 
 def _relevance(network: Network, data: Training) -> tuple[tuple[str, float], ...]:

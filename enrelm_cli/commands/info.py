@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 from enrelm_cli.commands.saved import load_model, place_of
 from enrelm_cli.inputs.outcomes import outcomes
+from enrelm_cli.judge.metrics import Metrics
 from enrelm_cli.report.reports import InfoReport
 
 
@@ -35,4 +36,10 @@ def info(path: str) -> InfoReport:
         notes=card.notes,
         intervals=model.intervals.facts(),
         classes=card.classes,
+        chosen_neurons=card.chosen_neurons,
+        selection=card.selection,
+        metrics=None if card.metrics is None else Metrics.from_json(card.metrics),
+        linear_metrics=None if card.linear_metrics is None else Metrics.from_json(card.linear_metrics),
+        folds=card.folds,
+        warnings=card.warnings,
     )

@@ -30,8 +30,7 @@ from enrelm_cli.model.explanation.columns import ExplainedRows
 from enrelm_cli.model.features import BLOCK_BYTES
 from enrelm_cli.model.model import Model
 from enrelm_cli.output_formats import CSV, OutputFormat
-from enrelm_cli.report.beside import DriftFacts
-from enrelm_cli.report.reports import Errors, PredictReport
+from enrelm_cli.report.beside import DriftFacts, Errors, PredictReport
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.output.choice import writer_of

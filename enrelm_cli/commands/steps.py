@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.classes.rare import keeping_classes
-from enrelm_cli.inputs.dataset import Dataset, open_dataset, split_of
-from enrelm_cli.inputs.split import Cut, Everything, Side, Split
+from enrelm_cli.inputs.dataset import Dataset, split_of
+from enrelm_cli.inputs.split import Cut, Everything, Split
 from enrelm_cli.inputs.training import Training, training
-from enrelm_cli.judge.baselines import LinearRows, linear_error
-from enrelm_cli.judge.fitting import FittedVariant, choose_sizes, train_variant
+from enrelm_cli.judge.baselines import LinearRows
 from enrelm_cli.phase_one.eigenbasis import SideSums
 from enrelm_cli.phase_one.phase_one import (
     JOINED,
@@ -26,9 +24,8 @@ from enrelm_cli.phase_one.phase_one import (
     tune_again,
 )
 from enrelm_cli.phase_one.phase_one import refit as joined
-from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
-from enrelm_cli.variants._variant import Variant
 
 
 @dataclass(frozen=True)
@@ -42,11 +39,6 @@ class Opened:
     @property
     def validation_rows(self) -> int:
         return self.dataset.rows.total - self.data.T
-
-
-def open_rows(data: DataSettings, split: SplitSettings, where: EngineSettings, engine: Engine) -> Opened:
-    dataset = open_dataset(data, where, engine)
-    return split_rows(dataset, split)
 
 
 def split_rows(dataset: Dataset, split: SplitSettings, test_size: float = 0.0, cut: Cut | None = None) -> Opened:
@@ -69,13 +61,18 @@ class PhaseOne:
     starts: dict[Start, Timed]
     linear: SideSums | None  # None where nothing started
 
-    def linear_error(self, data: Training) -> float:
-        """On the validation rows."""
-        return linear_error(data, Side.VALIDATION, self.linear)
 
+def phase_one(
+    data: Training,
+    method: MethodSettings,
+    starts: Iterable[Start],
+    timer: Stopwatch,
+    near: Mapping[Start, Tuned] | None = None,
+) -> PhaseOne:
+    """Each start once, however many variants build on it; linear regression's sums come with the first pass.
 
-def phase_one(data: Training, method: MethodSettings, starts: Iterable[Start], timer: Stopwatch) -> PhaseOne:
-    """Each start once, however many variants build on it; linear regression's sums come with the first pass."""
+    `near`: what another fold of the rows tuned.
+    """
     bases: dict[Start, Timed] = {}
     linear: SideSums | None = None
     # Leaves come last: what they need is made for the kernel variant, too.
@@ -87,7 +84,7 @@ def phase_one(data: Training, method: MethodSettings, starts: Iterable[Start], t
         if bases and not method.kernel.tune:
             basis = restarted(next(iter(bases.values())).basis, start)
         else:
-            tuned = _tuned(data, method, start, timer)
+            tuned = _tuned(data, method, start, timer, (near or {}).get(start))
             with timer("kernel and eigenvectors"):
                 beside = no_sums if linear else LinearRows(data.view, JOINED)
                 basis, sums = basis_beside(tuned, method, beside)
@@ -96,28 +93,11 @@ def phase_one(data: Training, method: MethodSettings, starts: Iterable[Start], t
     return PhaseOne(bases, linear)
 
 
-def _tuned(data: Training, method: MethodSettings, start: Start, timer: Stopwatch) -> Tuned:
+def _tuned(data: Training, method: MethodSettings, start: Start, timer: Stopwatch, near: Tuned | None) -> Tuned:
     if start is Start.PAPER or not method.kernel.tune:
         return tune(data, method, start)
     with timer("tuning"):
-        return tune(data, method, start)
-
-
-def fit_variants(
-    variants: Sequence[Variant], starts: Mapping[Start, Timed], method: MethodSettings, timer: Stopwatch
-) -> list[tuple[FittedVariant, float]]:
-    """Each variant with its size chosen, and its seconds as if it had been alone."""
-    trained, seconds = [], []
-    for variant in variants:
-        begin, start = timer.total, starts[variant.start]
-        with timer("output weights"):
-            trained.append(train_variant(variant, start.basis, method))
-        seconds.append(start.seconds + timer.total - begin)
-    begin = timer.total
-    with timer("error curves"):
-        fitted = choose_sizes(trained, method)
-    curves = timer.total - begin
-    return [(one, own + curves) for one, own in zip(fitted, seconds, strict=True)]
+        return tune(data, method, start, near=near)
 
 
 def refit_everything(basis: Basis, method: MethodSettings, opened: Opened) -> Basis:

@@ -15,7 +15,7 @@ R of stacked rows is the R of their stacked R's, so rows come in blocks: memory 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -286,6 +286,18 @@ def elm_band(data: Training, elm: ElmSettings, most: int | None) -> ElmBand:
     curves = elm_curves(data, RandomElm(n, elm.realizations, elm.seed, elm.weight_std))
     train, valid = curves.train, curves.validation
     return ElmBand(valid.mean, valid.std, valid.min, valid.max, train.mean, train.min, train.max, elm.realizations)
+
+
+def elm_band_over(folds: Sequence[Training], elm: ElmSettings, most: int | None) -> ElmBand:
+    """The mean over folds of each, for the sizes that all of them have."""
+    bands = [elm_band(data, elm, most) for data in folds]
+    n = min(len(band.mean) for band in bands)
+
+    def mean(name: str) -> Array:
+        return np.asarray(np.mean([getattr(band, name)[:n] for band in bands], axis=0), dtype=np.float64)
+
+    names = ("mean", "std", "low", "high", "train_mean", "train_low", "train_high")
+    return ElmBand(**{name: mean(name) for name in names}, realizations=elm.realizations)
 
 
 def elm_networks(data: Training, elm: RandomElm) -> tuple[Network, ...]:

@@ -63,6 +63,13 @@ class Curve:
     only_size: str | None = (
         None  # what there is one of: its error is a number, a horizontal line where curves are drawn
     )
+    chosen: Choice | None = None  # the size that a fit takes
+    selection: str | None = None  # and how it was chosen: best, knee, smallest, all, or given
+
+    @property
+    def taken(self) -> Choice:
+        """The size that a fit takes; of a curve alone, the best."""
+        return self.chosen or self.choices.best
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -75,6 +82,8 @@ class Curve:
             "stop": self.stop,
             "converged": self.converged,
             "only_size": self.only_size,
+            "chosen": None if self.chosen is None else self.chosen.to_json(),
+            "selection": self.selection,
         }
 
 

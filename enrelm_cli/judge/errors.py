@@ -21,6 +21,7 @@ from enrelm_cli.inputs.classes.scale import ClassScale
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
+from enrelm_cli.judge.losses import Losses, relative_losses
 from enrelm_cli.model.classes import log_softmax
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.eigenbasis import SideSums, nested_squares
@@ -47,11 +48,15 @@ class Classifier(Protocol):
 
 @dataclass(frozen=True)
 class CurveRows:
-    """Partial (algorithm 4): the squared error of every size 1..n over each side's rows, by one running sum a row."""
+    """Partial (algorithm 4): the squared error of every size 1..n over each side's rows, by one running sum a row.
+
+    With `power` 1 the sums are of the errors' sizes.
+    """
 
     view: View
     network: Network
     sides: tuple[Side, ...]
+    power: int = 2
 
     def __call__(self, chunk: Chunk) -> SideSums:
         return SideSums({side: self._sums(self.view(chunk, side)) for side in self.sides})
@@ -74,9 +79,16 @@ class CurveRows:
                 terms -= (block.y - self.network.intercept)[:, None]
             else:
                 terms = scale.predicted(terms + self.network.intercept) - scale.units(block.y)[:, None]
-            squares += np.einsum("ij,ij->j", block.weighted(terms), terms)
+            squares += self._summed(block, terms)
         u = scale.units(chunk.y)
-        return Sums({"squares": squares, "total": np.sum(squares_of(chunk.rooted(u))), "rows": chunk.rows})
+        total = np.sum(squares_of(chunk.rooted(u))) if self.power == 2 else np.abs(chunk.weighted(u)).sum()
+        return Sums({"squares": squares, "total": total, "rows": chunk.rows})
+
+    def _summed(self, block: Chunk, terms: Array) -> Array:
+        """Of the errors (t, n) of a block's rows: (n,)."""
+        if self.power == 1:
+            return np.asarray(np.abs(block.weighted(terms)).sum(axis=0), dtype=np.float64)
+        return np.asarray(np.einsum("ij,ij->j", block.weighted(terms), terms), dtype=np.float64)
 
     def _coded(self, block: Chunk) -> Array:
         """Probabilities of logistic regression, which has one size, as codes of classes."""
@@ -93,7 +105,7 @@ class CurveRows:
             # Leaves have an output of their own for each target.
             terms = np.cumsum((outputs if outputs.ndim == 2 else outputs[:, :, c]) * beta, axis=1)
             terms -= own[:, c, None]
-            squares += np.einsum("ij,ij->j", block.weighted(terms), terms)
+            squares += self._summed(block, terms)
         return squares
 
 
@@ -119,11 +131,7 @@ def relative_errors(squared: Array, total: float) -> Array:
     Where every target equals the training mean there is nothing to relate to: a perfect prediction has error 0, any
     other an infinite one.
     """
-    # The sums come from differences that rounding may leave a hair below zero.
-    squared = np.maximum(squared, 0.0)
-    if total > 0.0:
-        return np.sqrt(squared / total)
-    return np.where(squared > 0.0, np.inf, 0.0)
+    return relative_losses(squared, total, 2)
 
 
 def relative_error(y: Array, y_hat: Array, y_mean: float) -> float:
@@ -138,20 +146,39 @@ def curve_of(basis: Basis, network: Network, side: Side) -> Array:
 
 
 def curves_of(networks: Sequence[tuple[Basis, Network]], sides: tuple[Side, ...]) -> list[dict[Side, Array]]:
-    """Err(1..n) of each network over each side's rows: from sums where they can tell, the others in one pass."""
-    curves = [{side: errors_from_sums(*one, side) for side in sides} for one in networks]
-    unknown = [tuple(side for side, errors in curve.items() if errors is None) for curve in curves]
+    """Err(1..n) of each network over each side's rows."""
+    return [{side: losses.relative(side) for side, losses in one.items()} for one in losses_of(networks, sides)]
+
+
+def losses_of(
+    networks: Sequence[tuple[Basis, Network]], sides: tuple[Side, ...], power: int = 2
+) -> list[dict[Side, Losses]]:
+    """The sums behind each curve: from those of phase 1 where they can tell, the others in one pass."""
+    curves = [{side: losses_from_sums(*one, side, power) for side in sides} for one in networks]
+    unknown = [tuple(side for side, losses in curve.items() if losses is None) for curve in curves]
     read = [k for k, sides in enumerate(unknown) if sides]
     if read:
-        partials = tuple(CurveRows(networks[k][0].data.view, networks[k][1], unknown[k]) for k in read)
+        partials = tuple(CurveRows(networks[k][0].data.view, networks[k][1], unknown[k], power) for k in read)
         parts = networks[read[0]][0].data.fold(Together(partials), "error curves")
         for k, sums in zip(read, parts.values, strict=True):
-            curves[k].update({side: relative_of(sums.sides[side], side) for side in unknown[k]})
-    return [{side: errors for side, errors in curve.items() if errors is not None} for curve in curves]
+            curves[k].update({side: _losses(sums.sides[side], power) for side in unknown[k]})
+    return [{side: losses for side, losses in curve.items() if losses is not None} for curve in curves]
+
+
+def _losses(sums: Sums, power: int) -> Losses:
+    return Losses(sums["squares"], float(sums["total"]), float(sums["rows"]), power)
 
 
 def errors_from_sums(basis: Basis, network: Network, side: Side) -> Array | None:
     """Err(1..n) without a pass, for columns of the basis itself; None where only the rows can tell."""
+    losses = losses_from_sums(basis, network, side)
+    return None if losses is None else losses.relative(side)
+
+
+def losses_from_sums(basis: Basis, network: Network, side: Side, power: int = 2) -> Losses | None:
+    """The sums of squares from those that phase 1 has kept."""
+    if power != 2:
+        return None
     gram, V = basis.gram, basis.eigen.space
     if basis.data.view.target_scale.transform != "none" or network.order is None or V is None:
         return None
@@ -160,8 +187,8 @@ def errors_from_sums(basis: Basis, network: Network, side: Side) -> Array | None
     sums = gram.sums.total((side,))
     offset = basis.eigen.features.offset[network.order]
     squares = nested_squares(sums, V[:, network.order], offset, network.beta, network.intercept)
-    errors = relative_errors(squares, float(np.sum(sums["yy"])))
-    return errors if errors.min() > RESOLVED else None
+    losses = Losses(squares, float(np.sum(sums["yy"])), float(sums["n"]), power)
+    return losses if relative_errors(losses.values, losses.total).min() > RESOLVED else None
 
 
 def errors_of(data: Training, networks: tuple[Predictor, ...], side: Side) -> Array:

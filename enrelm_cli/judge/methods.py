@@ -22,6 +22,7 @@ from enrelm_cli.judge.fitting import fit_variant, refit_variant, with_errors
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import ElmSettings, MethodSettings
 from enrelm_cli.variants import VARIANTS, named
+from enrelm_cli.variants._variant import Variant
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Method:
     choose: Callable[[Task], Chosen]
     start: Start | None = None  # the phase 1 that it needs
     package: str | None = None  # where it comes from, if not from here
+    complexity: int = 0  # of methods that are as good as each other the one with the least is recommended
 
     @property
     def installed(self) -> bool:
@@ -70,10 +72,18 @@ class Method:
 
 def methods() -> dict[str, Method]:
     """Every method by name, in the order in which they are run."""
-    own = [Method(name, partial(_choose_variant, name), named(name).start) for name in VARIANTS if named(name).numbers]
-    baseline = [Method("elm", _choose_elm), Method("linear", _choose_linear)]
-    others = [Method(peer.name, partial(_choose_peer, peer), package=peer.package) for peer in peers.PEERS]
+    own = [_own(named(name)) for name in VARIANTS if named(name).numbers]
+    baseline = [Method("elm", _choose_elm, complexity=25), Method("linear", _choose_linear)]
+    others = [_peer(peer) for peer in peers.PEERS]
     return {method.name: method for method in (*own, *baseline, *others)}
+
+
+def _own(variant: Variant) -> Method:
+    return Method(variant.name, partial(_choose_variant, variant.name), variant.start, complexity=variant.complexity)
+
+
+def _peer(peer: peers.Peer) -> Method:
+    return Method(peer.name, partial(_choose_peer, peer), package=peer.package, complexity=peer.complexity)
 
 
 def _choose_variant(name: str, task: Task) -> Chosen:

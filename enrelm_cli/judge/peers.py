@@ -70,6 +70,7 @@ class Peer:
     package: str  # to import
     fit: Callable[[Array, Array, Array | None, int], Any]  # X, y, weights and a seed -> something that can predict
     install: str  # what pip is to be told
+    complexity: int  # beside that of our variants
 
 
 @dataclass(frozen=True)
@@ -139,9 +140,9 @@ def _lightgbm(X: Array, y: Array, weight: Array | None, seed: int) -> Any:
 
 
 PEERS = (
-    Peer("ridge", "scikit-learn", "sklearn", _ridge, "scikit-learn"),
-    Peer("nystroem+ridge", "scikit-learn", "sklearn", _nystroem, "scikit-learn"),
-    Peer("hist-gradient-boosting", "scikit-learn", "sklearn", _boosting, "scikit-learn"),
-    Peer("catboost", "CatBoost", "catboost", _catboost, "catboost"),
-    Peer("lightgbm", "LightGBM", "lightgbm", _lightgbm, "lightgbm"),
+    Peer("ridge", "scikit-learn", "sklearn", _ridge, "scikit-learn", 1),
+    Peer("nystroem+ridge", "scikit-learn", "sklearn", _nystroem, "scikit-learn", 35),
+    Peer("hist-gradient-boosting", "scikit-learn", "sklearn", _boosting, "scikit-learn", 50),
+    Peer("catboost", "CatBoost", "catboost", _catboost, "catboost", 50),
+    Peer("lightgbm", "LightGBM", "lightgbm", _lightgbm, "lightgbm", 50),
 )

@@ -44,7 +44,8 @@ class Network:
         return len(self.beta)
 
     def first(self, n: int) -> Network:
-        """The network of the first n neurons."""
+        """The network of the first n neurons, or of all where there are fewer."""
+        n = min(n, self.size)
         order = None if self.order is None else self.order[:n]
         return replace(self, features=self.features.take(np.arange(n)), beta=self.beta[:n], order=order)
 

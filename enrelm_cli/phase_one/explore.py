@@ -12,7 +12,7 @@ from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.phase_one.candidates import Candidate, candidates
 from enrelm_cli.phase_one.left_out import distinct_rows
-from enrelm_cli.phase_one.tuning import Explored, TuneSettings, Tuning, explore, finish
+from enrelm_cli.phase_one.tuning import Explored, TuneSettings, Tuning, explore, finish, follow
 from enrelm_cli.phase_one.tuning.ridge import clearly_better
 from enrelm_cli.settings import KernelSettings, MethodSettings
 from enrelm_cli.types import Array
@@ -73,12 +73,24 @@ def _gaps(found: Found) -> Array:
     return np.full(len(explored.rows.y), np.inf) if errors is None else candidate.gaps(explored.rows, errors)
 
 
+def following(data: Training, method: MethodSettings, near: Tuning, like: InputMap) -> tuple[Training, Tuning] | None:
+    """The same for other rows of the table, down from where most of them led; None where it has to begin anew."""
+    own, *_ = candidates(data, method.inputs, like)
+    one = Candidate(own, distinct_rows(own.sample()))
+    tuning = follow(near, one.rows, own.view.input_map.groups, _settings(one, method.kernel, near.spread))
+    return None if tuning is None else (own, tuning)
+
+
 def _explored(
     one: Candidate, settings: KernelSettings, spread: float | None, advance: Callable[[int], None]
 ) -> Explored:
-    rows = min(len(one.rows.y), settings.tune_rows)
-    asked = TuneSettings(
-        rows,
+    asked = _settings(one, settings, spread)
+    return explore(one.rows.first(asked.rows), one.data.view.input_map.groups, asked, advance)
+
+
+def _settings(one: Candidate, settings: KernelSettings, spread: float | None) -> TuneSettings:
+    return TuneSettings(
+        min(len(one.rows.y), settings.tune_rows),
         settings.tune_steps,
         settings.weight_variance,
         settings.bias_variance,
@@ -86,4 +98,3 @@ def _explored(
         spread or None,
         getattr(one.data.rows.engine, "threads", 0) or cores(),
     )
-    return explore(one.rows.first(rows), one.data.view.input_map.groups, asked, advance)

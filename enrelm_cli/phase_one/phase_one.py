@@ -35,7 +35,7 @@ from enrelm_cli.phase_one.eigenbasis import (
     landmark_basis,
     landmark_projection,
 )
-from enrelm_cli.phase_one.explore import search
+from enrelm_cli.phase_one.explore import following, search
 from enrelm_cli.phase_one.landmarks import PAPER_LANDMARKS, Landmarks, check_all, choose, kernel_landmarks
 from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
 
@@ -74,10 +74,16 @@ class Tuned:
 
 
 def tune(
-    data: Training, method: MethodSettings, start: Start, found: Tuning | None = None, before: Tuned | None = None
+    data: Training,
+    method: MethodSettings,
+    start: Start,
+    found: Tuning | None = None,
+    before: Tuned | None = None,
+    near: Tuned | None = None,
 ) -> Tuned:
     """The kernel of one start. `found`: what tuning gave before, on some of these rows, is taken over; `before`: only
-    the spread of its prior, and which parts of a time are inputs.
+    the spread of its prior, and which parts of a time are inputs. `near`: what other rows of the table gave, most of
+    them the same: the search goes on from there.
     """
     settings = method.kernel
     nngp.require(settings.activation, settings.backend)
@@ -87,6 +93,10 @@ def tune(
         return Tuned(start, data, fixed_kernel(settings), many)
     if start is Start.PAPER:
         return Tuned(start, data, fixed_kernel(settings), PAPER_LANDMARKS)
+    if near is not None and near.tuning is not None:
+        transform = near.data.view.target_scale.transform
+        method, before = replace(method, inputs=replace(method.inputs, transform=transform)), near
+        data, found = following(data, method, near.tuning, near.data.view.input_map) or (data, None)
     if found is None:
         spread = None if before is None or before.tuning is None else before.tuning.spread
         data, found = search(data, method, spread, None if before is None else before.data.view.input_map)

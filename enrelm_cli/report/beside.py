@@ -1,9 +1,13 @@
-"""Beside predictions in their report: intervals, quantiles, and how the table differs from that of the fit."""
+"""The report of predictions: errors, intervals, quantiles, and how the table differs from that of the fit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+
+from enrelm_cli.judge.classes.metrics import Metrics as ClassMetrics
 
 Json = dict[str, Any]
 
@@ -56,3 +60,60 @@ class DriftFacts:
     def to_json(self) -> Json:
         columns = [dict(vars(one)) for one in self.columns]
         return {**vars(self), "columns": columns, "alarms": list(self.alarms)}
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far predictions are from known targets."""
+
+    rows: int
+    normalised_rmse: float  # |y - yhat| / |y - training mean|: 1 is what predicting the training mean gives
+    rmse: float
+    mae: float
+    r2: float
+
+    def to_json(self) -> Json:
+        return {name: (value if np.isfinite(value) else None) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class PredictReport:
+    rows: int
+    errors: Errors | None  # where the target column is present
+    notes: tuple[str, ...]
+    timings: dict[str, float]
+    intervals: tuple[IntervalFacts, ...] = ()
+    quantiles: tuple[QuantileFacts, ...] = ()
+    drift: DriftFacts | None = None
+
+    @property
+    def interval(self) -> float | None:
+        """Of the first; `intervals` has them all."""
+        return self.intervals[0].level if self.intervals else None
+
+    @property
+    def coverage(self) -> float | None:
+        return self.intervals[0].coverage if self.intervals else None
+
+    sets: float | None = None  # coverage that sets of classes were asked for
+    covered: float | None = None  # and have
+    metrics: ClassMetrics | None = None  # of classes, where the target column is present
+    classes: tuple[str, ...] | None = None
+
+    def to_json(self) -> Json:
+        judged = self.metrics or self.errors
+        return {
+            "rows": self.rows,
+            "classes": None if self.classes is None else list(self.classes),
+            "metrics": None if judged is None else judged.to_json(),
+            "set": self.sets,
+            "set_coverage": self.covered,
+            "errors": None if self.errors is None else self.errors.to_json(),
+            "interval": self.interval,
+            "coverage": self.coverage,
+            "intervals": [dict(vars(one)) for one in self.intervals],
+            "quantiles": [dict(vars(one)) for one in self.quantiles],
+            "drift": None if self.drift is None else self.drift.to_json(),
+            "notes": list(self.notes),
+            "timings": self.timings,
+        }

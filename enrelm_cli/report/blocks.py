@@ -6,9 +6,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from enrelm_cli.judge.curve import Choice, Choices
+from enrelm_cli.judge.curve import Choice, Choices, Curve
+from enrelm_cli.judge.metrics import Metrics
 from enrelm_cli.report import words
 from enrelm_cli.report.reports import DataFacts
+
+# How a size was chosen where every neuron is kept.
+ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -81,20 +85,50 @@ Block = Headline | Facts | Grid | Remarks | Command
 
 def result(
     variant: str,
-    neurons: int,
-    validation_error: float,
-    linear_error: float,
+    neurons: int | None,
+    errors: tuple[float, float],
     facts: Mapping[str, float] | None = None,
     only_size: str | None = None,
+    selection: str | None = None,
+    metrics: Metrics | None = None,
 ) -> Headline:
+    """`neurons`: of the model; None where all are kept, and how many those are is known after the refit.
+
+    `errors`: of the validation rows, and of linear regression on them.
+    """
+    validation_error, linear_error = errors
     leaves = (facts or {}).get("leaves")
-    size = words.counted(neurons, "neuron")
+    every = "all " if selection == ALL else ""
+    size = f"{every}neurons" if neurons is None else f"{every}{words.counted(neurons, 'neuron')}"
     if leaves is not None:
         size = f"{int(leaves):,} {'leaf' if leaves == 1 else 'leaves'}"
     size = only_size or size
-    text = f"{variant}, {size}: validation error {words.error(validation_error)}"
+    text = f"{variant}, {size}: validation error {uncertain(validation_error, metrics)}"
     beside = words.against_linear(validation_error, linear_error)
     return Headline(f"{text}, {beside}" if beside else text)
+
+
+def uncertain(validation_error: float, metrics: Metrics | None) -> str:
+    """With its standard error, where that is known."""
+    spread = None if metrics is None else metrics.spread("normalised-rmse")
+    if metrics is None or spread is None or not math.isclose(metrics.normalised_rmse, validation_error, rel_tol=1e-6):
+        return words.error(validation_error)
+    return words.rounded(validation_error, spread)
+
+
+def metrics_line(metrics: Metrics | None) -> str:
+    """RMSE, MAE and R², to the digits that the data know."""
+    if metrics is None:
+        return ""
+    named = (("RMSE", "rmse"), ("MAE", "mae"), ("R²", "r2"))
+    return " · ".join(f"{name} {words.rounded(metrics.value(one), metrics.spread(one))}" for name, one in named)
+
+
+def held_out(training: int, validation: int, folds: int) -> str:
+    """Which rows train, and which choose."""
+    if folds > 1:
+        return f"{folds} folds: {words.count(validation)} rows validate once each"
+    return f"{words.count(training)} training, {words.count(validation)} validation"
 
 
 def read(data: DataFacts) -> str:
@@ -111,6 +145,22 @@ def named_choices(choices: Choices) -> list[tuple[tuple[str, ...], Choice]]:
         if choice is not None:
             together.setdefault(choice.neurons, ([], choice))[0].append(name)
     return [(tuple(names), choice) for _, (names, choice) in sorted(together.items())]
+
+
+def sizes_offered(curve: Curve) -> list[tuple[tuple[str, ...], Choice]]:
+    """The same, and the size that a fit takes where it is another one."""
+    named = named_choices(curve.choices)
+    if curve.chosen is None or any(choice.neurons == curve.chosen.neurons for _, choice in named):
+        return named
+    return sorted([*named, ((curve.selection or "chosen",), curve.chosen)], key=lambda one: one[1].neurons)
+
+
+def offered(curve: Curve) -> str:
+    """The sizes and their errors, in a line."""
+    return " · ".join(
+        f"{'/'.join(names)} {words.count(choice.neurons)} ({words.error(choice.error)})"
+        for names, choice in sizes_offered(curve)
+    )
 
 
 def errors_line(train: float, validation: float, linear: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from enrelm_cli.judge.curve import Curve
 from enrelm_cli.report import words
-from enrelm_cli.report.blocks import Block, Grid, Headline, Remarks, facts_of, named_choices, read
+from enrelm_cli.report.blocks import Block, Grid, Headline, Remarks, facts_of, metrics_line, offered, read
 from enrelm_cli.report.check_view import check_brief
 from enrelm_cli.report.compare_view import compare_view, error_name, of_classes
 from enrelm_cli.report.curve_view import curve_view
@@ -39,6 +39,7 @@ def _fit(report: FitReport) -> list[Block]:
         ("read", read(report.data)),
         ("rows", fit_rows(report)),
         ("errors", fit_errors(report)),
+        ("metrics", metrics_line(report.metrics)),
         ("warning", report.warnings),
         ("columns", _most_relevant(report.relevance)),
         ("time", f"total {words.seconds(report.timings['total'])}" if "total" in report.timings else ""),
@@ -53,16 +54,14 @@ def _curve(report: CurveReport) -> list[Block]:
     """The plot comes after the headline and shows the choices; here they are in figures, a line per variant."""
     headline, *others = curve_view(report)
     lines = [(curve.variant, _choices(curve)) for curve in report.curves]
-    return [headline, facts_of(*lines), *_last_command(others)]
+    said = ("metrics", metrics_line(report.metrics.get(report.winner.variant))), ("warning", report.warnings)
+    return [headline, facts_of(*lines, *said), *_last_command(others)]
 
 
 def _choices(curve: Curve) -> str:
     if curve.only_size is not None:
         return f"{curve.only_size}, a horizontal line ({words.error(curve.choices.best.error)})"
-    return " · ".join(
-        f"{'/'.join(names)} {words.count(choice.neurons)} ({words.error(choice.error)})"
-        for names, choice in named_choices(curve.choices)
-    )
+    return offered(curve)
 
 
 def _compare(report: CompareReport) -> list[Block]:
@@ -71,8 +70,9 @@ def _compare(report: CompareReport) -> list[Block]:
     name = f"Relative {error_name(report)} (1 = predicting the mean)"
     name = f"Mean {error_name(report)} of predicted probabilities" if of_classes(report) else name
     remark = f"{name}, {spread}. More: -v."
-    kept = [block for block in blocks if isinstance(block, (Headline, Grid))]
-    return [*kept, Remarks((remark,)), *_last_command(blocks)]
+    ties = [block for block in blocks[1:2] if isinstance(block, Remarks)]
+    grid = [block for block in blocks if isinstance(block, Grid)][:1]
+    return [blocks[0], *ties, *grid, Remarks((remark, *report.warnings)), *_last_command(blocks)]
 
 
 def _last_command(blocks: Sequence[Block]) -> list[Block]:

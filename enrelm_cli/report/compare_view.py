@@ -10,6 +10,7 @@ from enrelm_cli.report import words
 from enrelm_cli.report.blocks import Block, Column, Command, Grid, Headline, Line, Remarks, bar, facts_of, read, times
 from enrelm_cli.report.reports import CompareReport, CompareRow, Json
 
+_METRICS = {"rmse": "RMSE", "mae": "MAE", "r2": "R²"}
 _PARTS = {"train": "training"}
 
 
@@ -22,11 +23,23 @@ def compare_view(report: CompareReport) -> list[Block]:
             f"{report.data.name}: {best.method} is best, {error_name(report)} {_mean_std(best)}"
             + (f", {beside}" if beside else "")
         ),
+        *_ties(report),
         facts_of(("read", (read(report.data), *report.data.notes)), ("time", times(report.timings))),
         _compare_grid(report),
+        *_metrics_grid(report),
         Remarks(tuple(compare_remarks(report))),
         *_next(report),
     ]
+
+
+def _ties(report: CompareReport) -> list[Block]:
+    """Which methods are as good as the best, and the simplest of them."""
+    best, *others = report.ties or (report.rows[0].method,)
+    if not others:
+        return []
+    text = f"Within a standard error of it: {', '.join(others)}."
+    simplest = "" if report.recommended == best else f" Recommended: {report.recommended}, the simplest of them."
+    return [Remarks((text + simplest,))]
 
 
 def _next(report: CompareReport) -> list[Block]:
@@ -65,7 +78,7 @@ def _compare_grid(report: CompareReport) -> Grid:
                 fit_time,
                 predict_time,
             ),
-            marked=row is rows[0],
+            marked=row.method == (report.recommended or rows[0].method),
         )
         for row, fit_time, predict_time in zip(rows, fits, predicts, strict=True)
     ]
@@ -83,6 +96,20 @@ def _compare_grid(report: CompareReport) -> Grid:
         ),
         tuple(lines),
     )
+
+
+def _metrics_grid(report: CompareReport) -> list[Block]:
+    """The same errors in the target's unit."""
+    lines = [
+        Line(
+            (row.method, *(words.rounded(row.metrics.value(one), row.metrics.spread(one)) for one in _METRICS)),
+            marked=row.method == (report.recommended or report.rows[0].method),
+        )
+        for row in report.rows
+        if row.metrics is not None
+    ]
+    columns = (Column("method"), *(Column(name, number=True) for name in _METRICS.values()))
+    return [Grid(f"{error_name(report)}s of {report.data.target}", columns, tuple(lines))] if lines else []
 
 
 def compare_remarks(report: CompareReport) -> list[str]:
@@ -109,7 +136,12 @@ def compare_remarks(report: CompareReport) -> list[str]:
     relative = "Errors are relative: 1 = predicting the training mean. vs best: ratio to the smallest error."
     loss = "Errors are mean log-losses of the predicted probabilities. vs best: ratio to the smallest."
     lines.append(loss if of_classes(report) else relative)
-    lines.extend(report.notes)
+    if report.repeats > 1:
+        lines.append(
+            "As good as the best: the mean difference over the splits is within its standard error. "
+            "★ marks the simplest of them."
+        )
+    lines.extend([*report.warnings, *report.notes])
     return lines
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from enrelm_cli.judge.curve import Curve
 from enrelm_cli.report import words
 from enrelm_cli.report.blocks import (
+    ALL,
     Block,
     Column,
     Command,
@@ -15,29 +15,34 @@ from enrelm_cli.report.blocks import (
     Line,
     Remarks,
     facts_of,
-    named_choices,
+    held_out,
+    metrics_line,
     read,
     result,
+    sizes_offered,
     times,
 )
 from enrelm_cli.report.reports import CurveReport
 
 
 def curve_view(report: CurveReport) -> list[Block]:
-    winner = best_curve(report.curves)
+    winner, taken = report.winner, report.winner.taken
     blocks: list[Block] = [
         result(
             winner.variant,
-            winner.choices.best.neurons,
-            winner.choices.best.error,
-            report.linear_error,
+            None if winner.selection == ALL else taken.neurons,
+            (taken.error, report.linear_error),
             only_size=winner.only_size,
+            selection=winner.selection,
+            metrics=report.metrics.get(winner.variant),
         )
     ]
     blocks.append(
         facts_of(
             ("read", (read(report.data), *report.data.notes)),
-            ("rows", f"{words.count(report.training_rows)} training, {words.count(report.validation_rows)} validation"),
+            ("rows", held_out(report.training_rows, report.validation_rows, report.folds)),
+            ("metrics", metrics_line(report.metrics.get(winner.variant))),
+            ("warning", report.warnings),
             ("stopped", tuple(_stopped(curve) for curve in report.curves if curve.stop)),
             ("time", times(report.timings)),
             ("notes", report.notes),
@@ -60,14 +65,10 @@ def _stopped(curve: Curve) -> str:
     return f"{curve.variant}, after {words.counted(len(curve.train), 'neuron')}: {curve.stop}"
 
 
-def best_curve(curves: Sequence[Curve]) -> Curve:
-    return min(curves, key=lambda curve: curve.choices.best.error)
-
-
 def _choices_grid(report: CurveReport, winner: Curve) -> Grid:
     lines: list[Line] = []
     for curve in report.curves:
-        for names, choice in named_choices(curve.choices):
+        for names, choice in sizes_offered(curve):
             one = curve.only_size is not None
             lines.append(
                 Line(
@@ -78,7 +79,7 @@ def _choices_grid(report: CurveReport, winner: Curve) -> Grid:
                         words.error(float(curve.train[choice.neurons - 1])),
                         words.error(choice.error),
                     ),
-                    marked=curve is winner and "best" in names,
+                    marked=curve is winner and choice.neurons == curve.taken.neurons,
                 )
             )
     if report.elm is not None and len(report.elm.mean):
@@ -123,5 +124,7 @@ def fit_command(report: CurveReport, winner: Curve) -> str:
 
 
 def size_options(winner: Curve) -> tuple[str, ...]:
-    """What makes fit take the best size of a curve."""
-    return () if winner.only_size is not None else ("--neurons", str(winner.choices.best.neurons))
+    """What makes fit take the chosen size of a curve; all neurons are what it takes by itself."""
+    if winner.only_size is not None or winner.selection == ALL:
+        return ()
+    return ("--neurons", str(winner.taken.neurons))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from enrelm_cli.report.reports import Errors, Json
+from enrelm_cli.report.beside import Errors
+from enrelm_cli.report.reports import Json
 
 
 @dataclass(frozen=True)

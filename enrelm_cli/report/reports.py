@@ -5,20 +5,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from enrelm_cli.inputs.inspection.columns import ColumnCheck
 from enrelm_cli.inputs.inspection.findings import Finding
 from enrelm_cli.inputs.outcomes import Outcome
-from enrelm_cli.judge.classes.metrics import Metrics
 from enrelm_cli.judge.curve import Choices, Curve, ElmBand
-from enrelm_cli.report.beside import DriftFacts, IntervalFacts, QuantileFacts
+from enrelm_cli.judge.metrics import Metrics
 from enrelm_cli.report.class_reports import ClassFacts
 
 Json = dict[str, Any]
+
+
+def metrics_json(metrics: Metrics | None) -> Json | None:
+    return None if metrics is None else metrics.to_json()
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,12 @@ class Candidate:
     only_size: str | None = None  # what it consists of, where it has no sizes to choose from
     accuracy: float | None = None  # of classes, on the validation rows
     log_loss: float | None = None
+    metrics: Metrics | None = None
+    as_good: bool = False  # within a standard error of the best, or the best
+    selection: str | None = None  # how the size was chosen
 
     def to_json(self) -> Json:
-        return dict(vars(self))
+        return {**vars(self), "metrics": metrics_json(self.metrics)}
 
 
 @dataclass(frozen=True)
@@ -86,9 +91,20 @@ class FitReport:
     columns: tuple[Outcome, ...] = ()
     curve: Curve | None = None  # of the chosen variant; too long for the JSON
     classes: ClassFacts | None = None  # None where the target is a number
+    metrics: Metrics | None = None  # of the validation rows
+    linear_metrics: Metrics | None = None  # of linear regression on the same rows
+    folds: int = 1  # that chose; 1: one validation split
     not_saved: str = "not saved: add -o model.joblib to keep it"
     intervals: Json = field(default_factory=dict)  # what prediction intervals follow, and how well they do
     warnings: tuple[str, ...] = ()  # why the validation error may not hold
+
+    def gated(self, metric: str) -> float:
+        """What `--fail-above` bounds: in the metric's own unit."""
+        relative = metric == "normalised-rmse" or self.metrics is None
+        return self.validation_error if relative or self.metrics is None else self.metrics.value(metric)
+
+    def gate_name(self, metric: str) -> str:
+        return "validation error" if metric == "normalised-rmse" else f"validation {metric.upper()}"
 
     def to_json(self) -> Json:
         return {
@@ -118,6 +134,9 @@ class FitReport:
             "settings": self.settings,
             "notes": [*self.data.notes, *self.notes],
             "intervals": self.intervals,
+            "metrics": metrics_json(self.metrics),
+            "linear_metrics": metrics_json(self.linear_metrics),
+            "folds": self.folds,
             "warnings": list(self.warnings),
         }
 
@@ -134,12 +153,30 @@ class CurveReport:
     settings: Json
     notes: tuple[str, ...] = ()
     fit_command: str | None = None  # to type next, where the caller knows how the table was named
+    chosen: str | None = None  # the variant that a fit takes of these
+    metrics: Mapping[str, Metrics] = field(default_factory=dict)  # of each variant's chosen size, by its name
+    linear_metrics: Metrics | None = None
+    folds: int = 1
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def winner(self) -> Curve:
+        """The curve of the variant that a fit takes."""
+        best = min(self.curves, key=lambda curve: curve.choices.best.error)
+        return next((curve for curve in self.curves if curve.variant == self.chosen), best)
 
     def to_json(self) -> Json:
         first = self.curves[0]
         return {
             **first.to_json(),
-            "curves": [curve.to_json() for curve in self.curves],
+            "curves": [
+                {**curve.to_json(), "metrics": metrics_json(self.metrics.get(curve.variant))} for curve in self.curves
+            ],
+            "chosen_variant": self.winner.variant,
+            "warnings": list(self.warnings),
+            "metrics": metrics_json(self.metrics.get(self.winner.variant)),
+            "linear_metrics": metrics_json(self.linear_metrics),
+            "folds": self.folds,
             "elm": None if self.elm is None else self.elm.to_json(),
             "linear_error": self.linear_error,
             "rows": self.data.rows,
@@ -167,9 +204,11 @@ class CompareRow:
     predict_seconds: float
     errors: tuple[float, ...] = ()  # one for each split
     classes: dict[str, float] | None = None  # figures of classes, whose error is the log-loss
+    metrics: Metrics | None = None  # means over the splits
+    as_good: bool = False  # within a standard error of the best, paired over the splits; or the best
 
     def to_json(self) -> Json:
-        return {**vars(self), "errors": list(self.errors)}
+        return {**vars(self), "errors": list(self.errors), "metrics": metrics_json(self.metrics)}
 
 
 @dataclass(frozen=True)
@@ -189,6 +228,20 @@ class CompareReport:
     task: str = "regression"  # of classification the errors are log-losses
     fit_command: str | None = None  # to type next, where the caller knows how the table was named
     time: str | None = None  # the column along which the splits are cuts
+    recommended: str | None = None  # the simplest of the methods that are as good as the best
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """Methods within a standard error of the best, the best first."""
+        return tuple(row.method for row in self.rows if row.as_good)
+
+    def own(self, names: Collection[str]) -> str | None:
+        """The method of these that is recommended: itself, the simplest that ties, or the best of them."""
+        if self.recommended in names:
+            return self.recommended
+        tied = [row.method for row in self.rows if row.as_good and row.method in names]
+        return next(iter(tied), next((row.method for row in self.rows if row.method in names), None))
 
     def to_json(self) -> Json:
         best = self.rows[0].error
@@ -198,6 +251,9 @@ class CompareReport:
             "rows": [{**row.to_json(), "ratio": row.error / best if best else None} for row in self.rows],
             "repeats": self.repeats,
             "seeds": list(self.seeds),
+            "ties": list(self.ties),
+            "recommended": self.recommended,
+            "warnings": list(self.warnings),
             "sizes": self.sizes,
             "timings": self.timings,
             "data": self.data.to_json(),
@@ -205,62 +261,6 @@ class CompareReport:
             "threads": self.threads,
             "fit_command": self.fit_command,
             "notes": [*self.data.notes, *self.notes],
-        }
-
-
-@dataclass(frozen=True)
-class Errors:
-    """How far predictions are from known targets."""
-
-    rows: int
-    normalised_rmse: float  # |y - yhat| / |y - training mean|: 1 is what predicting the training mean gives
-    rmse: float
-    mae: float
-    r2: float
-
-    def to_json(self) -> Json:
-        return {name: (value if np.isfinite(value) else None) for name, value in vars(self).items()}
-
-
-@dataclass(frozen=True)
-class PredictReport:
-    rows: int
-    errors: Errors | None  # where the target column is present
-    notes: tuple[str, ...]
-    timings: dict[str, float]
-    intervals: tuple[IntervalFacts, ...] = ()
-    quantiles: tuple[QuantileFacts, ...] = ()
-    drift: DriftFacts | None = None
-
-    @property
-    def interval(self) -> float | None:
-        """Of the first; `intervals` has them all."""
-        return self.intervals[0].level if self.intervals else None
-
-    @property
-    def coverage(self) -> float | None:
-        return self.intervals[0].coverage if self.intervals else None
-
-    sets: float | None = None  # coverage that sets of classes were asked for
-    covered: float | None = None  # and have
-    metrics: Metrics | None = None  # of classes, where the target column is present
-    classes: tuple[str, ...] | None = None
-
-    def to_json(self) -> Json:
-        return {
-            "rows": self.rows,
-            "classes": None if self.classes is None else list(self.classes),
-            "metrics": None if self.metrics is None else self.metrics.to_json(),
-            "set": self.sets,
-            "set_coverage": self.covered,
-            "errors": None if self.errors is None else self.errors.to_json(),
-            "interval": self.interval,
-            "coverage": self.coverage,
-            "intervals": [dict(vars(one)) for one in self.intervals],
-            "quantiles": [dict(vars(one)) for one in self.quantiles],
-            "drift": None if self.drift is None else self.drift.to_json(),
-            "notes": list(self.notes),
-            "timings": self.timings,
         }
 
 
@@ -288,10 +288,18 @@ class InfoReport:
     notes: tuple[str, ...] = field(default=())
     intervals: Json = field(default_factory=dict)
     classes: Json | None = None  # as a fit reports them; None where the target is a number
+    chosen_neurons: int | None = None  # of the network whose errors are given
+    selection: str | None = None  # how the size was chosen
+    metrics: Metrics | None = None  # of the rows that chose
+    linear_metrics: Metrics | None = None
+    folds: int = 1
+    warnings: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
         document = dict(vars(self))
         document["task"] = "regression" if self.classes is None else "classification"
+        document["metrics"], document["linear_metrics"] = map(metrics_json, (self.metrics, self.linear_metrics))
+        document["warnings"] = list(self.warnings)
         document["inputs"] = list(self.inputs)
         document["columns"] = [column.to_json() for column in self.columns]
         document["relevance"] = [{"input": name, "share": share} for name, share in self.relevance]

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from enrelm_cli.inputs.outcomes import Outcome
 from enrelm_cli.report import words
-from enrelm_cli.report.beside import DriftFacts, IntervalFacts, QuantileFacts
+from enrelm_cli.report.beside import DriftFacts, IntervalFacts, PredictReport, QuantileFacts
 from enrelm_cli.report.blocks import (
+    ALL,
     Block,
     Column,
     Command,
@@ -22,6 +23,8 @@ from enrelm_cli.report.blocks import (
     bar,
     errors_line,
     facts_of,
+    held_out,
+    metrics_line,
     named_choices,
     read,
     result,
@@ -41,17 +44,12 @@ from enrelm_cli.report.compare_view import compare_view
 from enrelm_cli.report.curve_view import curve_view
 from enrelm_cli.report.explain_report import ExplainReport
 from enrelm_cli.report.explain_view import explain_view
-from enrelm_cli.report.reports import (
-    CheckReport,
-    CompareReport,
-    CurveReport,
-    FitReport,
-    InfoReport,
-    Json,
-    PredictReport,
-)
+from enrelm_cli.report.glossary import GlossaryReport
+from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, InfoReport, Json
 
-Report = FitReport | CurveReport | CompareReport | PredictReport | InfoReport | CheckReport | ExplainReport
+Report = (
+    FitReport | CurveReport | CompareReport | PredictReport | InfoReport | CheckReport | ExplainReport | GlossaryReport
+)
 
 # Relevances and levels beyond these are summed up in words.
 _RELEVANCES = 10
@@ -71,6 +69,8 @@ def view(report: Report) -> list[Block]:
         return check_view(report)
     if isinstance(report, ExplainReport):
         return explain_view(report)
+    if isinstance(report, GlossaryReport):
+        return glossary_view(report)
     return info_view(report)
 
 
@@ -86,6 +86,7 @@ def fit_view(report: FitReport) -> list[Block]:
             ("classes", () if report.classes is None else classes_line(report.classes)),
             ("neurons", () if "leaves" in report.facts or _one_size(report) else _chosen(report)),
             ("errors", fit_errors(report)),
+            ("metrics", metrics_line(report.metrics)),
             ("probabilities", () if report.classes is None else PROBABILITIES[report.classes.probabilities]),
             ("warning", report.warnings),
             ("details", _found(report.facts)),
@@ -111,7 +112,8 @@ def fit_result(report: FitReport) -> Headline:
     if report.classes is not None:
         return class_result(report.variant, report.classes)
     errors = report.validation_error, report.linear_error
-    return result(report.variant, report.chosen_neurons, *errors, report.facts)
+    known = report.facts, None, report.selection, report.metrics
+    return result(report.variant, report.neurons, errors, *known)
 
 
 def fit_errors(report: FitReport) -> str:
@@ -126,7 +128,7 @@ def _one_size(report: FitReport) -> bool:
 
 
 def fit_rows(report: FitReport) -> str:
-    text = f"{words.count(report.training_rows)} training, {words.count(report.validation_rows)} validation"
+    text = held_out(report.training_rows, report.validation_rows, report.folds)
     return f"{text}; refitted on all {words.count(report.data.rows)}" if report.refit else text
 
 
@@ -166,7 +168,7 @@ def candidates_grid(report: FitReport) -> Grid:
         Line(
             (
                 c.variant,
-                words.ABSENT if c.only_size else words.count(c.neurons),
+                words.ABSENT if c.only_size else ALL if c.selection == ALL else words.count(c.neurons),
                 words.error(c.train_error),
                 words.error(c.validation_error),
                 words.ratio(c.validation_error / best) if best > 0 else words.ABSENT,
@@ -286,7 +288,7 @@ def _drift_line(drift: DriftFacts) -> str:
 def info_view(report: InfoReport) -> list[Block]:
     errors = report.validation_error, report.linear_error
     found = None if report.classes is None else class_facts_of(report.classes)
-    headline = result(report.variant, report.neurons, *errors, report.facts)
+    headline = result(report.variant, report.neurons, errors, report.facts, None, report.selection, report.metrics)
     blocks: list[Block] = [headline if found is None else class_result(report.variant, found)]
     name, rows = report.data.get("name"), report.data.get("rows")
     parts = [str(name)] if name else []
@@ -303,7 +305,9 @@ def info_view(report: InfoReport) -> list[Block]:
             ),
             ("classes", () if found is None else classes_line(found)),
             ("errors", errors_line(*told) if found is None else class_errors_line(found.validation)),
+            ("metrics", metrics_line(report.metrics)),
             ("probabilities", () if found is None else PROBABILITIES[found.probabilities]),
+            ("warning", report.warnings),
             ("details", _found(report.facts)),
             ("intervals", intervals_line(report.intervals)),
             ("stopped", report.stop or ()),
@@ -319,6 +323,14 @@ def info_view(report: InfoReport) -> list[Block]:
     blocks.append(_columns(report.columns))
     blocks += _relevance(report.relevance)
     blocks.append(_predict_command(report.path))
+    return blocks
+
+
+def glossary_view(report: GlossaryReport) -> list[Block]:
+    blocks: list[Block] = []
+    for chapter in report.chapters:
+        blocks += [Headline(chapter.title)] if chapter.title else []
+        blocks.append(facts_of(*((term.name, term.meaning) for term in chapter.terms)))
     return blocks
 
 

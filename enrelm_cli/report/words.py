@@ -21,6 +21,7 @@ _ASCII = {
     "●": "B",
     "◆": "K",
     "▲": "S",
+    "■": "A",
     "─": "-",
     "│": "|",
     "█": "#",
@@ -36,6 +37,24 @@ def error(value: float) -> str:
     if math.isinf(value):
         return "∞"
     return f"{value:.4f}" if abs(value) < 1e4 else f"{value:.3g}"
+
+
+def rounded(value: float, standard_error: float | None) -> str:
+    """To the digits that the data know: 1,234.6 with a standard error of 52 is 1,230 ± 50.
+
+    One digit of the standard error, two where the first is a 1.
+    """
+    if not math.isfinite(value):
+        return error(value)
+    if standard_error is None or not math.isfinite(standard_error) or standard_error <= 0.0:
+        return fact(value)
+    first = math.floor(math.log10(standard_error))
+    digits = 1 - first if standard_error < 2.0 * 10.0**first else -first
+    if digits > 12:
+        return fact(value)
+    known, uncertain = (round(one, digits) for one in (value, standard_error))
+    shown = [f"{one:,.{max(digits, 0)}f}" if abs(one) < 1e12 else f"{one:.3g}" for one in (known, uncertain)]
+    return " ± ".join(shown)
 
 
 def count(value: float) -> str:

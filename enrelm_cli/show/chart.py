@@ -14,16 +14,15 @@ import numpy as np
 
 from enrelm_cli.judge.curve import Curve, ElmBand
 from enrelm_cli.report import words
-from enrelm_cli.report.blocks import named_choices
+from enrelm_cli.report.blocks import sizes_offered
 from enrelm_cli.report.compare_view import error_name
-from enrelm_cli.report.curve_view import best_curve
 from enrelm_cli.report.reports import CompareReport, CurveReport
 from enrelm_cli.show.axes import Scale, date_texts, date_ticks, decimals, error_scale, neuron_scale, ticks
 from enrelm_cli.types import Array
 
 # No error is shown below this, no time below the other: a logarithmic axis has no zero, and a perfect fit no error.
 _LEAST_ERROR, _LEAST_SECONDS = 1e-6, 1e-6
-_CHOICE_SHAPES: dict[str, Shape] = {"best": "circle", "knee": "diamond", "smallest": "triangle"}
+_CHOICE_SHAPES: dict[str, Shape] = {"best": "circle", "knee": "diamond", "smallest": "triangle", "all": "square"}
 _METHOD_SHAPES: tuple[Shape, ...] = ("circle", "square", "diamond", "triangle")
 _COMPACT = 1e4  # from here on numbers beside an axis are short: 12k, 3M
 INK = "ink"  # what is no method's own has no colour of its own
@@ -127,7 +126,7 @@ def compact(value: float) -> str:
 
 def curve_chart(report: CurveReport, training: bool = True) -> Chart:
     """Errors of every size, with the winner's choices; of many variants perhaps without the training errors."""
-    winner = best_curve(report.curves)
+    winner = report.winner
     chart = sizes_chart("Error of every size", report.curves, report.elm, report.linear_error, training)
     points = tuple(
         Point(
@@ -135,9 +134,9 @@ def curve_chart(report: CurveReport, training: bool = True) -> Chart:
             INK,
             choice.neurons,
             choice.error,
-            _CHOICE_SHAPES["best" if "best" in names else names[0]],
+            _CHOICE_SHAPES.get("best" if "best" in names else names[0], "square"),
         )
-        for names, choice in ([] if winner.only_size is not None else named_choices(winner.choices))
+        for names, choice in ([] if winner.only_size is not None else sizes_offered(winner))
     )
     return Chart(chart.title, chart.x, chart.y, chart.marks + points)
 

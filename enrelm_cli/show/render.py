@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from enrelm_cli.commands.recipe import Origin
+    from enrelm_cli.report.beside import PredictReport
     from enrelm_cli.report.blocks import Block
     from enrelm_cli.report.explain_report import ExplainReport
-    from enrelm_cli.report.reports import CompareReport, CurveReport, PredictReport
+    from enrelm_cli.report.reports import CompareReport, CurveReport
     from enrelm_cli.report.views import Report
     from enrelm_cli.show.page import PageReport
     from enrelm_cli.show.plots import Drawable

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from enrelm_cli.judge.metrics import Metrics
     from enrelm_cli.report.reports import CheckReport, CurveReport
     from enrelm_cli.report.views import Report
 
@@ -55,8 +56,10 @@ def _plain(value: Any) -> Any:
 
 def rows_of(report: Report) -> list[dict[str, Any]]:
     """The rows of the CSV: numbers in full, absent ones empty."""
+    from enrelm_cli.report.beside import PredictReport
     from enrelm_cli.report.explain_report import ExplainReport, csv_rows
-    from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, PredictReport
+    from enrelm_cli.report.glossary import GlossaryReport
+    from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport
 
     if isinstance(report, FitReport):
         knee = report.choices.knee
@@ -80,6 +83,8 @@ def rows_of(report: Report) -> list[dict[str, Any]]:
                 "stop": report.stop,
                 "seconds": report.timings.get("total", sum(report.timings.values())),
                 "model": report.model,
+                "folds": report.folds,
+                **_metrics(report.metrics),
             }
         ]
     if isinstance(report, CurveReport):
@@ -98,6 +103,9 @@ def rows_of(report: Report) -> list[dict[str, Any]]:
                 "protocol": report.protocol,
                 "repeats": report.repeats,
                 "data": report.data.name,
+                **_metrics(row.metrics),
+                "as_good": row.as_good,
+                "recommended": row.method == report.recommended,
             }
             for row in report.rows
         ]
@@ -116,9 +124,16 @@ def rows_of(report: Report) -> list[dict[str, Any]]:
         return _found(report)
     if isinstance(report, ExplainReport):
         return csv_rows(report)
+    if isinstance(report, GlossaryReport):
+        terms: list[dict[str, Any]] = report.to_json()["terms"]
+        return terms
     document = report.to_json()
     kept = "path variant neurons target train_error validation_error linear_error stop written bytes"
     return [{name: document[name] for name in kept.split()}]
+
+
+def _metrics(metrics: Metrics | None) -> dict[str, Any]:
+    return {name: None if metrics is None else getattr(metrics, name) for name in ("rmse", "mae", "r2")}
 
 
 def _found(report: CheckReport) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 # Every kind of character that tables and plots draw with.
-_DRAWN = "⣿█▌━─│±×★●◆▲–…·"
+_DRAWN = "⣿█▌━─│±×★●◆▲■–…·"
 # A blank at which rich does not wrap (it does at no-break spaces). Private use: `visible` keeps it out of names.
 GLUE = "\ue000"
 # Piped text has no width of its own; rich wants a number.

@@ -26,6 +26,8 @@ class Variant(ABC):
     # What it can predict.
     numbers: ClassVar[bool] = True
     classes: ClassVar[bool] = True
+    # Of variants that are as good as each other the one with the least is taken. Linear regression has 0.
+    complexity: ClassVar[int] = 30
 
     @abstractmethod
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:

@@ -38,6 +38,7 @@ def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int) -> Network
 class Approximate(Variant):
     name = "approximate"
     start = Start.PAPER
+    complexity = 10
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
         return fit(basis.data, basis.eigen, activation.named(method.kernel.activation), n)

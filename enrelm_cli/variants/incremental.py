@@ -187,6 +187,7 @@ def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int, settings: 
 class Incremental(Variant):
     name = "incremental"
     start = Start.PAPER
+    complexity = 20
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
         # The weights of the first n neurons go on moving while later ones come in: the path is walked to its end.

@@ -230,6 +230,7 @@ def fit_classes(data: Training, basis: EigenBasis, before: Network | None) -> Ne
 class Kernel(Variant):
     name = "kernel"
     start = Start.TUNED
+    complexity = 30
     regularised = True
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:

@@ -88,6 +88,7 @@ def _features(shared: Global, Z: Array, leaves: Leaves, found: Fitted) -> LocalF
 class Local(Variant):
     name = "local"
     start = Start.LEAVES
+    complexity = 40
     regularised = True
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:

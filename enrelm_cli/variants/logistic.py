@@ -44,6 +44,7 @@ def fit(data: Training, before: Network | None = None) -> Network:
 class Logistic(Variant):
     name = "logistic"
     start = Start.PAPER
+    complexity = 5
     regularised = True
     numbers = False
 

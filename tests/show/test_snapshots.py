@@ -52,7 +52,7 @@ def test_several_tables_end_with_their_ranks() -> None:
 def test_the_result_the_errors_and_the_next_command_fit_on_a_screen(name: str) -> None:
     text = on_terminal(name)
     assert len(text.splitlines()) <= 23  # and the prompt
-    assert re.search(r"(validation|test) error 0\.\d{4}", text.splitlines()[0])
+    assert re.search(r"(validation|test) error 0\.\d+ ± 0\.\d+|error 0\.\d{4}", text.splitlines()[0])
     assert re.search(r"^next:\s+enrelm (fit|predict) ", text, re.MULTILINE)
 
 

@@ -13,7 +13,7 @@ from enrelm_cli.inputs.encoding import Unseen
 from enrelm_cli.judge.classes.metrics import Metrics, class_sums, metrics
 from enrelm_cli.model.classes import labels, sets
 from enrelm_cli.model.model import Model
-from enrelm_cli.report.reports import PredictReport
+from enrelm_cli.report.beside import PredictReport
 from enrelm_cli.table.output.writer import Added, Writer
 from enrelm_cli.table.table import Batch
 

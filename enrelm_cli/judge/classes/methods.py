@@ -21,14 +21,23 @@ from enrelm_cli.judge.fitting import fit_variant
 from enrelm_cli.judge.methods import Chosen, Method, Task, Trained
 from enrelm_cli.judge.peers import Peer
 from enrelm_cli.variants import VARIANTS, named
+from enrelm_cli.variants._variant import Variant
 
 
 def class_methods() -> dict[str, Method]:
     """Every method by name, in the order in which they are run."""
-    own = [Method(name, partial(_choose_variant, name), named(name).start) for name in VARIANTS if named(name).classes]
-    baseline = [Method("elm", _choose_elm), Method("linear", _choose_linear)]
-    others = [Method(peer.name, partial(_choose_peer, peer), package=peer.package) for peer in CLASSIFIERS]
+    own = [_own(named(name)) for name in VARIANTS if named(name).classes]
+    baseline = [Method("elm", _choose_elm, complexity=25), Method("linear", _choose_linear)]
+    others = [_peer(peer) for peer in CLASSIFIERS]
     return {method.name: method for method in (*own, *baseline, *others)}
+
+
+def _own(variant: Variant) -> Method:
+    return Method(variant.name, partial(_choose_variant, variant.name), variant.start, complexity=variant.complexity)
+
+
+def _peer(peer: Peer) -> Method:
+    return Method(peer.name, partial(_choose_peer, peer), package=peer.package, complexity=peer.complexity)
 
 
 def _choose_variant(name: str, task: Task) -> Chosen:

@@ -27,7 +27,7 @@ from enrelm_cli.phase_one.tuning.sample import Sample
 from enrelm_cli.phase_one.tuning.search import Found, Relevance
 from enrelm_cli.types import Array
 
-__all__ = ["Explored", "Relevance", "TuneSettings", "Tuning", "explore", "finish", "tune"]
+__all__ = ["Explored", "Relevance", "TuneSettings", "Tuning", "explore", "finish", "follow", "tune"]
 
 _FAR = 1e3  # a standardised input beyond this is clipped
 _DIRECTIONS = 8  # of several targets, at most
@@ -46,6 +46,8 @@ class Tuning:
     loo_error: float  # relative leave-one-out error on (at most 700 of) the tuning rows
     alpha: float  # the ridge of that error: noise over signal, with the kernel exact
     reason: Relevance
+    shared: Hyper | None = None  # the centre of the prior, and where the search stopped: what `follow` goes on from
+    found: Found | None = None
 
 
 @dataclass(frozen=True)
@@ -93,22 +95,27 @@ def explore(
     Several targets are (t, q). `groups` (d,) is the source column of each input. `advance` is told each evaluation.
     Only ratios of the weights (t,) count.
     """
-    if len(groups) != rows.X.shape[1] or len(rows.y) != len(rows.X):
-        raise ValueError(f"shapes do not agree: X {rows.X.shape}, y {rows.y.shape}, {len(groups)} groups")
     rows = _latest_last(rows.first(settings.rows))
-    X = np.ascontiguousarray(np.clip(rows.X, -_FAR, _FAR))
-    places = np.unique(np.asarray(groups), return_inverse=True)[1]
-    unit = 1.0 if rows.weight is None else float(rows.weight.mean())
-    relative = None if rows.weight is None else rows.weight / unit
-    sample = Sample(X, _unit_target(rows.y, rows.weight), places, settings, relative, rows.block)
+    sample, unit = _sample(rows, groups, settings)
     budget = Budget(settings.steps, settings.threads, advance)
     if sample.constant:
-        untuned = _untuned(X.shape[1], settings)
+        untuned = _untuned(sample.X.shape[1], settings)
         found = Found(Fit(np.inf, untuned, sample.rows), 0.0, Relevance.CONSTANT)
         return Explored(sample, untuned, found, budget, rows, unit)
     # Rounding depends on BLAS's threads, and a search amplifies rounding: one thread, the same kernel anywhere.
     with single_threaded_blas():
         return Explored(sample, *search.explore(sample, budget), budget, rows, unit)
+
+
+def _sample(rows: LeftOutRows, groups: Sequence[int], settings: TuneSettings) -> tuple[Sample, float]:
+    """The tuning rows, and the weight that counts as one."""
+    if len(groups) != rows.X.shape[1] or len(rows.y) != len(rows.X):
+        raise ValueError(f"shapes do not agree: X {rows.X.shape}, y {rows.y.shape}, {len(groups)} groups")
+    X = np.ascontiguousarray(np.clip(rows.X, -_FAR, _FAR))
+    places = np.unique(np.asarray(groups), return_inverse=True)[1]
+    unit = 1.0 if rows.weight is None else float(rows.weight.mean())
+    relative = None if rows.weight is None else rows.weight / unit
+    return Sample(X, _unit_target(rows.y, rows.weight), places, settings, relative, rows.block), unit
 
 
 def _latest_last(rows: LeftOutRows) -> LeftOutRows:
@@ -123,17 +130,39 @@ def finish(explored: Explored) -> Tuning:
     sample = explored.sample
     with single_threaded_blas():
         result = search.finish(sample, explored.shared, explored.found, explored.budget)
-        found = result.fit.found
-        error, alpha = _left_out(sample, found)
+        return _tuning(sample, explored.shared, result, explored.budget, explored.unit)
+
+
+def follow(before: Tuning, rows: LeftOutRows, groups: Sequence[int], settings: TuneSettings) -> Tuning | None:
+    """The kernel of other rows of the same table, down from where the search on most of them stopped.
+
+    A small part of the work of a search from the start. None where there is nothing to go on from.
+    """
+    shared, found = before.shared, before.found
+    if shared is None or found is None or found.fit.found.v.shape != (rows.X.shape[1],):
+        return None
+    sample, unit = _sample(_latest_last(rows.first(settings.rows)), groups, settings)
+    if sample.constant:
+        return None
+    budget = Budget(settings.steps, settings.threads)
+    with single_threaded_blas():
+        return _tuning(sample, shared, search.follow(sample, shared, found, budget), budget, unit)
+
+
+def _tuning(sample: Sample, shared: Hyper, result: Found, budget: Budget, unit: float) -> Tuning:
+    found = result.fit.found
+    error, alpha = _left_out(sample, found)
     return Tuning(
         kernel=found.kernel,
         relevance=_relevance(sample, found),
         per_input=found.v.ndim == 1,
         spread=result.spread,
-        evaluations=explored.budget.spent,
+        evaluations=budget.spent,
         loo_error=error,
-        alpha=alpha * explored.unit,
+        alpha=alpha * unit,
         reason=result.reason,
+        shared=shared,
+        found=result,
     )
 
 

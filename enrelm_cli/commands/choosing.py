@@ -1,0 +1,179 @@
+"""What fit and curve choose, by one path: the size of every variant, and the variant.
+
+One validation split, or K folds in which every row validates once (`--folds`). Each fold is tuned on its own training
+rows; the target's scale and the prior of the kernel are the first fold's choice (`phase_one/explore.py`). What has the
+smallest error over the validation rows of all folds is chosen. Variants within a standard error of the best are as
+good: the simplest of them is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+
+from enrelm_cli.commands.steps import Opened, PhaseOne, phase_one, split_rows
+from enrelm_cli.errors import UsageError
+from enrelm_cli.fold.folds import Sums
+from enrelm_cli.inputs.dataset import Dataset
+from enrelm_cli.inputs.folds import fold_count, fold_splits
+from enrelm_cli.inputs.split import Side
+from enrelm_cli.inputs.training import Training, training
+from enrelm_cli.judge.baselines import linear_error, linear_network
+from enrelm_cli.judge.fitting import FittedVariant, choose_over_folds, train_variant
+from enrelm_cli.judge.losses import POWERS
+from enrelm_cli.judge.metrics import (
+    Judged,
+    Metrics,
+    judge_rows,
+    metrics_of,
+    relative_error_of,
+    within_a_standard_error,
+)
+from enrelm_cli.phase_one.phase_one import Start
+from enrelm_cli.settings import MethodSettings, SplitSettings
+from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.variants import VARIANTS, named
+from enrelm_cli.variants._variant import Variant
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A variant with its size, and how good it is on the rows that chose."""
+
+    fitted: FittedVariant
+    seconds: float  # as if it had been alone
+    metrics: Metrics | None  # None of classes, which have their own (commands/classes)
+    as_good: bool  # within a standard error of the best variant, or the best
+
+
+@dataclass(frozen=True)
+class Selected:
+    """What the validation rows chose."""
+
+    opened_folds: tuple[Opened, ...]  # or the one split
+    variants: tuple[Chosen, ...]
+    winner: Chosen
+    linear_error: float
+    linear: Metrics | None
+
+    @property
+    def opened(self) -> Opened:
+        """The first fold, or the one split."""
+        return self.opened_folds[0]
+
+    @property
+    def folds(self) -> int:
+        return len(self.opened_folds)
+
+    @property
+    def training_rows(self) -> int:
+        """That a network which is judged has seen; with folds, those of the first."""
+        return self.opened.data.T
+
+    @property
+    def validation_rows(self) -> int:
+        """That judge: with folds all of them, each once (with `--time` those of the windows)."""
+        return self.opened.validation_rows if self.linear is None else self.linear.rows
+
+
+def select(
+    dataset: Dataset, split: SplitSettings, method: MethodSettings, variants: Sequence[str], timer: Stopwatch
+) -> Selected:
+    """Size and variant. `variants`: their names, or none: those that pay on these rows."""
+    with timer("reading"):
+        folds = _folds(dataset, split, method)
+    wanted = [named(name) for name in variants or VARIANTS]
+    # One alone says itself what it is not for.
+    wanted = [one for one in wanted if one.predicts(folds[0].data)] or wanted
+    phases = _phases([one.data for one in folds], method, [one.start for one in wanted], timer)
+    if not variants:
+        wanted = [one for one in wanted if one.pays(phases[0].starts[one.start].basis)]
+    fitted = _fitted(wanted, phases, method, timer)
+    with timer("error curves"):
+        chosen, linear_error, linear = _judged(fitted, folds, phases, method)
+    best = min((one for one in chosen if one.as_good), key=lambda one: one.fitted.variant.complexity)
+    return Selected(tuple(folds), chosen, best, linear_error, linear)
+
+
+def _folds(dataset: Dataset, split: SplitSettings, method: MethodSettings) -> list[Opened]:
+    count = fold_count(dataset.rows, split, single=not method.refit)
+    if count == 1:
+        return [split_rows(dataset, split)]
+    if not method.refit:
+        raise UsageError(
+            "--no-refit saves the model of one split's training rows, and folds have several",
+            "leave out --folds, or --no-refit",
+        )
+    splits = fold_splits(dataset.rows, split, count)
+    return [Opened(dataset, sides, training(dataset.rows, sides)) for sides in splits]
+
+
+def _phases(
+    folds: Sequence[Training],
+    method: MethodSettings,
+    starts: Iterable[Start],
+    timer: Stopwatch,
+) -> list[PhaseOne]:
+    """Phase 1 of every fold. The first is tuned from the start, the others go on from where it stopped."""
+    starts = list(starts)
+    first = phase_one(folds[0], method, starts, timer)
+    tuned = {start: timed.basis.tuned for start, timed in first.starts.items()}
+    return [first, *(phase_one(data, method, starts, timer, tuned) for data in folds[1:])]
+
+
+Fitted = tuple[FittedVariant, float]  # and seconds
+
+
+def _fitted(
+    variants: Sequence[Variant], phases: Sequence[PhaseOne], method: MethodSettings, timer: Stopwatch
+) -> list[Fitted]:
+    """Each variant with its size chosen, and its seconds as if it had been alone."""
+    seconds = [0.0] * len(variants)
+    folds = []
+    for phase in phases:
+        trained = []
+        for v, variant in enumerate(variants):
+            begin, start = timer.total, phase.starts[variant.start]
+            with timer("output weights"):
+                trained.append(train_variant(variant, start.basis, method))
+            seconds[v] += start.seconds + timer.total - begin
+        folds.append(trained)
+    begin = timer.total
+    with timer("error curves"):
+        fitted = choose_over_folds(folds, method)
+    curves = timer.total - begin
+    return [(one, own + curves) for one, own in zip(fitted, seconds, strict=True)]
+
+
+def _judged(
+    fitted: Sequence[Fitted], folds: Sequence[Opened], phases: Sequence[PhaseOne], method: MethodSettings
+) -> tuple[tuple[Chosen, ...], float, Metrics | None]:
+    """Metrics of the chosen sizes and of linear regression, over the same rows: one pass for each fold."""
+    if folds[0].dataset.rows.classes is not None:
+        return _judged_by_curves(fitted, folds[0].data, phases[0])
+    unit = folds[0].data.view.target_scale
+    passes: list[Sums] = []
+    for k, (opened, phase) in enumerate(zip(folds, phases, strict=True)):
+        linear = Judged(opened.data.view, linear_network(opened.data, phase.linear), unit)
+        networks = [one.judged[k] for one, _ in fitted]
+        judged = [Judged(basis.data.view, network, unit) for basis, network in networks]
+        passes.append(judge_rows(partial(opened.data.fold, label="errors"), (*judged, linear), Side.VALIDATION))
+    sums = reduce(Sums.merge, passes)
+    ours = Sums({name: value[:-1] for name, value in sums.values.items()})
+    power = POWERS[method.metric]
+    _, as_good = within_a_standard_error(ours, power)
+    chosen = tuple(
+        Chosen(one, seconds, metrics_of(sums, k, unit), as_good[k]) for k, (one, seconds) in enumerate(fitted)
+    )
+    at = len(fitted)
+    return chosen, relative_error_of(sums, at, power), metrics_of(sums, at, unit)
+
+
+def _judged_by_curves(
+    fitted: Sequence[Fitted], data: Training, phase: PhaseOne
+) -> tuple[tuple[Chosen, ...], float, Metrics | None]:
+    """Classes: their own figures decide afterwards."""
+    least = min(one.chosen.error for one, _ in fitted)
+    chosen = tuple(Chosen(one, seconds, None, one.chosen.error == least) for one, seconds in fitted)
+    return chosen, linear_error(data, Side.VALIDATION, phase.linear), None

@@ -1,0 +1,160 @@
+"""What every number and label of the reports means, in the words of `enrelm glossary` and docs/numbers.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from enrelm_cli.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Term:
+    """A label as the reports print it."""
+
+    name: str
+    meaning: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"term": self.name, "meaning": self.meaning}
+
+
+@dataclass(frozen=True)
+class Chapter:
+    title: str
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class GlossaryReport:
+    """What labels mean."""
+
+    chapters: tuple[Chapter, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"terms": [term.to_json() for chapter in self.chapters for term in chapter.terms]}
+
+
+def _chapter(title: str, **meanings: str) -> Chapter:
+    return Chapter(title, tuple(Term(name.replace("_", " "), meaning) for name, meaning in meanings.items()))
+
+
+_ERRORS = _chapter(
+    "Errors",
+    errors="Relative errors of the rows that trained, of the rows that validated, and of linear regression on the "
+    "latter: root mean square of (target - prediction), divided by that of (target - mean of the training rows). 0 is "
+    "perfect, 1 is what predicting the mean gives. With --metric mae: mean absolute values instead of squares.",
+    validation_error="The relative error of rows that the network has not been trained on, but that chose its size "
+    "and its variant. On new rows expect about this, or slightly more.",
+    training_error="The relative error of the rows that the network was trained on: always too good.",
+    test_error="The relative error of rows that neither trained nor chose anything (compare).",
+    linear_regression="Ordinary least squares on the plain inputs, trained and judged on the same rows.",
+    standard_error="The ± behind a number of fit, curve and info: how far the number would typically move with other "
+    "rows of the same kind. From leaving out a twentieth of the judged rows at a time (jackknife), whole groups "
+    "with --group. Behind a mean of compare's metrics: from the spread over its splits.",
+    normalised_RMSE="The relative error itself: RMSE divided by the root mean square distance from the training mean.",
+    RMSE="Root mean squared error, in the unit of the target.",
+    MAE="Mean absolute error, in the unit of the target.",
+    metrics="RMSE, MAE and R² of the validation rows, to the digits that their standard errors leave.",
+    vs_best="An error divided by the smallest one beside it; over several tables the geometric mean.",
+    as_good="Within a standard error of the best: the difference on the same rows or splits is no larger than its own "
+    "standard error. The simplest of such methods is taken and marked with a star.",
+    interval="Share of new targets that lie between lower and upper (predict --interval).",
+)
+_R2 = Term(
+    "R²",
+    "1 - (RMSE / standard deviation of the judged targets)²: the share of their variance that is explained. 1 is "
+    "perfect, below 0 is worse than their mean.",
+)
+_SIZES = _chapter(
+    "Sizes and choices",
+    neurons="Hidden outputs of the network. 'all': every one that the rows allow: a ridge holds back those that "
+    "say nothing; the refit to all rows then has more of them than the folds had.",
+    choice="A size that the error curve offers: best, knee, smallest, or all; a star marks the one that fit takes.",
+    best="The size with the smallest validation error.",
+    knee="The size at which the curve turns from falling to flat.",
+    smallest="The fewest neurons within 1 % of the best error.",
+    folds="Parts of the rows that validate in turn while the others train. Their errors are added up over all rows.",
+    rows="Rows that trained and validated; with folds, each validates once. 'refitted on all': the saved model.",
+    variant="How the output weights are found: approximate, incremental, kernel or local.",
+    variants="What was tried, with the size that each chose; a star marks the one that is saved.",
+    choices="The sizes that each variant's curve offers, with their errors.",
+    method="What compare sets side by side: our variants, random ELMs (elm), linear regression, other libraries.",
+    stopped="Why an iteration ended, or what a variant has instead of sizes.",
+    selection="How the size was chosen: best, knee, smallest, all, or given (--neurons).",
+    to_best="vs best: how many times the smallest error an error is.",
+)
+_MODEL = _chapter(
+    "The model",
+    details="Numbers that the fit found on its way, of the model that is saved.",
+    landmarks="Training rows that stand for all of them in the kernel (Nyström); in a small table, every row.",
+    alpha="The ridge: how much noise there is for one unit of signal. Larger is smoother.",
+    leave_one_out_error="Relative error of training rows, each predicted as if it (and its twins, or its group) had "
+    "been left out, with the kernel that they helped to tune: slightly too good.",
+    weight_variance="Mean over the inputs of the variance of the hidden weights: larger lets the function bend more.",
+    bias_variance="Variance of the hidden biases.",
+    depth="Hidden layers of the kernel.",
+    tuning_evaluations="Kernel matrices that the tuning factorised.",
+    steps="Steps of the incremental variant.",
+    leaves="Parts of the rows that the local variant fits exactly, each beside the landmarks.",
+    leaf_rows="Rows of a leaf on average.",
+    local_rows="Rows that the leaves hold.",
+    share="Column importance: the part of the predictions' variance that moving this column alone accounts for. Shares "
+    "add up to 100 %.",
+    column_importance="Which columns move the predictions, and how much: see share.",
+    inputs="Numbers that the network sees; a column can become several.",
+    columns="What became of each column; on a small screen, the most important ones.",
+    column="Its name in the file.",
+    kind="What the cells are: numbers, texts, dates, truth values.",
+    model="The file, or why there is none.",
+    target="The column that is predicted.",
+    settings="What was asked for, defaults included.",
+    versions="Of the programs that fitted the model.",
+    fitted_on="The rows of the table, and what it is called.",
+    data_hash="Equal for equal tables, in whatever order their rows, columns and files are.",
+)
+_RUN = _chapter(
+    "The run",
+    read="The table: rows with a known target, columns that are used, inputs made of them.",
+    time="Seconds of each phase. In the table of variants: as if each had been alone.",
+    fit="Time to fit, with the search for the size.",
+    predict="Time to predict the rows whose error is shown.",
+    predicted="Rows that were predicted.",
+    notes="What was decided about the table without asking.",
+    warning="Why the errors may not hold on new rows.",
+    mean_rank="The mean place of a method over several tables; 1 is the best on each of them.",
+    wins="Tables on which the method is the best.",
+    tables="Tables that were compared.",
+    missing="Cells without a value.",
+    distinct="Different values.",
+    range_or_levels="The smallest and the largest number or date, or the texts.",
+    distribution="A small picture of how the values are spread.",
+    made_of_it="The inputs that a fit would make of the column.",
+)
+CHAPTERS = (Chapter(_ERRORS.title, (*_ERRORS.terms, _R2)), _SIZES, _MODEL, _RUN)
+TERMS = {term.name.lower(): term for chapter in CHAPTERS for term in chapter.terms}
+
+
+def named(label: str) -> Term | None:
+    """What a label means, however it is written: R2, `validation_error`."""
+    known = label.strip().lower().replace("_", " ").replace("-", " ")
+    plain = {name.replace("-", " "): term for name, term in TERMS.items()} | {"r2": _R2}
+    return plain.get(known)
+
+
+def glossary(labels: Sequence[str] = ()) -> GlossaryReport:
+    """Of these labels, or of all."""
+    if not labels:
+        return GlossaryReport(CHAPTERS)
+    found = []
+    for label in labels:
+        term = named(label)
+        if term is None:
+            close = get_close_matches(label.lower(), TERMS, n=1)
+            raise UsageError(
+                f"nothing is called {label!r}", f"did you mean {close[0]!r}?" if close else "`enrelm glossary` has all"
+            )
+        found.append(term)
+    return GlossaryReport((Chapter("", tuple(found)),))
