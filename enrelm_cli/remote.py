@@ -96,6 +96,14 @@ def _split(url: str) -> SplitResult:
     return urlsplit(url)
 
 
+def without_signature(text: str) -> str:
+    """An https address without its query, which may be a signature; any other text as it is."""
+    if not text.startswith(("https://", "http://")):
+        return text
+    parts = _split(text)
+    return _without_secrets(parts) + ("?..." if parts.query else "")
+
+
 def _without_secrets(parts: SplitResult) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
@@ -111,7 +119,10 @@ def _store(scheme: str, anonymous: bool, bucket: str) -> Any:
     if scheme == "gs":
         from datetime import timedelta
 
-        return fs.GcsFileSystem(anonymous=anonymous, retry_time_limit=timedelta(seconds=_ANSWER), **_gcs_endpoint())
+        endpoint = _gcs_endpoint()
+        # An emulator asks for no credentials, and there may be none to find.
+        anonymous = anonymous or bool(endpoint)
+        return fs.GcsFileSystem(anonymous=anonymous, retry_time_limit=timedelta(seconds=_ANSWER), **endpoint)
     options: dict[str, Any] = {
         "anonymous": anonymous,
         "connect_timeout": _CONNECT,
@@ -254,7 +265,8 @@ def upload(path: str, address: Address) -> None:
     """A whole local file as an object: a store shows it when its last byte is there, or not at all."""
     with _told(address, "written", UsageError), open(path, "rb") as file:
         store = _store(address.scheme, address.anonymous, address.host)
-        with store.open_output_stream(address.key) as stream:
+        # As it is: pyarrow would compress what is called .gz once more.
+        with store.open_output_stream(address.key, compression=None) as stream:
             while part := file.read(_PART):
                 stream.write(part)
 

@@ -6,6 +6,8 @@ import math
 import shlex
 from collections.abc import Iterable
 
+from enrelm_cli.remote import without_signature
+
 ABSENT = "–"
 
 # What a terminal or file that knows only ASCII gets instead.
@@ -151,8 +153,8 @@ def label(key: str) -> str:
 
 
 def shell(words: Iterable[str]) -> str:
-    """A command line that can be pasted."""
-    return " ".join(shlex.quote(word) for word in words)
+    """A command line that can be pasted, but for the signature of an address, which is shown nowhere."""
+    return " ".join(shlex.quote(without_signature(word)) for word in words)
 
 
 def visible(text: str) -> str:

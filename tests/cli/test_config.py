@@ -169,6 +169,7 @@ def test_what_is_written_reads_back(target: str, drop: list[str], tune: bool, si
         (("fit", "-n", "x"), "is not a whole number"),
         (("config",), "nothing to say"),
         (("info", "m.joblib", "extra"), "does not take 'extra'"),
+        (("fit", "https://host/t.csv?X-Amz-Signature=hush"), "stays out of run files"),
         ((), "missing argument"),
     ],
 )
@@ -176,6 +177,7 @@ def test_a_wrong_line_is_no_run_file(words: tuple[str, ...], problem: str) -> No
     done = run("config", *words)
     assert (done.code, done.stdout) == (2, "")
     assert problem in done.stderr
+    assert "hush" not in done.stderr
 
 
 # ------------------------------------------------------------------------------------------------ info --command

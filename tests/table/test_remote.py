@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import json
 import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
 from enrelm_cli import remote
 from enrelm_cli.errors import UsageError
 from tests.cli_runner import run, succeed
+from tests.table.servers import Way
 
 ROWS = "".join(f"{i},{i * i % 17},{i * i}\n" for i in range(60))
 CSV = ("x,z,y\n" + ROWS).encode()
@@ -170,7 +180,8 @@ def test_objects_globs_and_parquet_are_fitted_as_files_are(store: tuple[Put, Get
     for name, source in (("glob", "s3://shop/day/*.csv*"), ("parquet", "s3://shop/t.parquet")):
         succeed("fit", source, *FIT, "-o", tmp_path / f"{name}.joblib")
         succeed("predict", tmp_path / f"{name}.joblib", source, "-o", "s3://shop/out/p.csv")
-        assert get("out/p.csv").decode() == here
+        numbers = [np.loadtxt(io.StringIO(text), skiprows=1) for text in (get("out/p.csv").decode(), here)]
+        np.testing.assert_allclose(*numbers, rtol=1e-12)
         assert b"hush" not in (tmp_path / f"{name}.joblib").read_bytes()
 
 
@@ -211,48 +222,170 @@ def test_a_connection_that_breaks_in_mid_read_is_one_message(
     store: tuple[Put, Get], s3: tuple[Put, Get, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store[0]("long.csv", b"x,z,y\n" + b"1,2,3\n4,5,6\n7,8,10\n" * 100_000)
-    with _cut_after(200_000, s3[2]) as port:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    with Way(s3[2], 200_000) as way:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", way.url)
         remote._store.cache_clear()
         outcome = run("fit", "s3://shop/long.csv", *FIT, "-o", tmp_path / "m.joblib")
     assert outcome.code == 3, outcome.stderr
     assert "s3://shop/long.csv: cannot be read to its end" in outcome.stderr
-    assert "Traceback" not in outcome.stderr
+    assert outcome.stderr.count("error:") == 1
+    assert "hush" not in outcome.stderr
     assert not (tmp_path / "m.joblib").exists()
 
 
-class _cut_after:
-    """A way to a server that hangs up after so many bytes of an answer."""
+def test_a_connection_that_breaks_while_predicting_leaves_the_old_file(
+    store: tuple[Put, Get], s3: tuple[Put, Get, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = pa.table({name: np.random.default_rng(0).random(60_000) for name in "xzy"})
+    pq.write_table(wide, tmp_path / "wide.parquet", row_group_size=20_000)
+    for key in ("wide.parquet", "wide.csv"):
+        content = (tmp_path / "wide.parquet").read_bytes()
+        if key.endswith("csv"):
+            sink = pa.BufferOutputStream()
+            pa_csv.write_csv(wide, sink)
+            content = sink.getvalue().to_pybytes()
+        store[0](key, content)
+    (tmp_path / "t.csv").write_bytes(CSV)
+    succeed("fit", tmp_path / "t.csv", *FIT, "-o", tmp_path / "m.joblib")
+    out = tmp_path / "p.parquet"
+    for key in ("wide.parquet", "wide.csv"):
+        out.write_bytes(b"old")
+        with Way(s3[2], 400_000) as way:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", way.url)
+            remote._store.cache_clear()
+            outcome = run("predict", tmp_path / "m.joblib", f"s3://shop/{key}", "-o", out)
+        assert outcome.code == 3, outcome.stderr
+        assert (outcome.stderr.count("error:"), out.read_bytes()) == (1, b"old")
+        assert f"s3://shop/{key}" in outcome.stderr
+        assert "hush" not in outcome.stderr
 
-    def __init__(self, most: int, port: int) -> None:
-        self._most, self._port = most, port
-        self._listener = socket.create_server(("127.0.0.1", 0))
 
-    def __enter__(self) -> int:
-        threading.Thread(target=self._serve, daemon=True).start()
-        return int(self._listener.getsockname()[1])
+def test_of_a_parquet_object_only_the_columns_that_are_used_are_fetched(
+    store: tuple[Put, Get], s3: tuple[Put, Get, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    columns = {"x": np.arange(300.0), "y": np.arange(300.0) % 7, "fat": [rng.bytes(20_000).hex() for _ in range(300)]}
+    pq.write_table(pa.table(columns), tmp_path / "fat.parquet", row_group_size=50)
+    content = (tmp_path / "fat.parquet").read_bytes()
+    store[0]("fat.parquet", content)
+    with Way(s3[2]) as way:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", way.url)
+        remote._store.cache_clear()
+        succeed("fit", "s3://shop/fat.parquet", *FIT, "--drop", "fat")
+        assert way.passed < len(content) / 10
 
-    def __exit__(self, *_: object) -> None:
-        self._listener.close()
 
-    def _serve(self) -> None:
-        while True:
-            try:
-                near, _ = self._listener.accept()
-            except OSError:
-                return
-            far = socket.create_connection(("127.0.0.1", self._port))
-            threading.Thread(target=self._pass, args=(near, far, 1 << 60), daemon=True).start()
-            threading.Thread(target=self._pass, args=(far, near, self._most), daemon=True).start()
+def test_every_format_is_read_from_and_written_to_a_store(store: tuple[Put, Get], tmp_path: Path) -> None:
+    put, get = store
+    local = tmp_path / "t.csv"
+    local.write_bytes(CSV)
+    table = pa_csv.read_csv(local)
+    feather.write_feather(table, tmp_path / "t.arrow")
+    put("f/t.arrow", (tmp_path / "t.arrow").read_bytes())
+    put("f/t.jsonl", "".join(f"{json.dumps(row)}\n" for row in table.to_pylist()).encode())
+    put("f/t.csv.zst", pa.compress(CSV, "zstd", asbytes=True))
+    put("f/t.csv.bz2", bz2.compress(CSV))
+    succeed("fit", local, *FIT, "-o", "s3://shop/m.joblib")
+    succeed("fit", local, *FIT, "-o", tmp_path / "m.joblib")
+    assert get("m.joblib") == (tmp_path / "m.joblib").read_bytes()
+    assert succeed("info", "s3://shop/m.joblib", "--format", "json").json["bytes"] == len(get("m.joblib"))
+    expected = succeed("predict", tmp_path / "m.joblib", local).stdout
+    for name in ("t.arrow", "t.jsonl", "t.csv.zst", "t.csv.bz2"):
+        assert succeed("predict", "s3://shop/m.joblib", f"s3://shop/f/{name}").stdout == expected
+    succeed("predict", "s3://shop/m.joblib", "s3://shop/f/t.arrow", "--append", "-o", "s3://shop/p.parquet")
+    written = pq.read_table(pa.BufferReader(get("p.parquet")))
+    assert written.drop_columns("prediction").equals(table)
+    succeed("predict", "s3://shop/m.joblib", "s3://shop/f/t.arrow", "-o", "s3://shop/p.csv.gz")
+    assert gzip.decompress(get("p.csv.gz")).decode() == expected
+    for path, said in (("s3://shop/absent.joblib", "no such object"), ("s3://shop/f/t.arrow", "not an enrelm model")):
+        outcome = run("info", path)
+        assert (outcome.code, said in outcome.stderr) == (4, True)
 
-    @staticmethod
-    def _pass(source: socket.socket, target: socket.socket, most: int) -> None:
-        try:
-            while most > 0 and (part := source.recv(min(65536, most))):
-                target.sendall(part)
-                most -= len(part)
-        except OSError:
-            return  # the other side has hung up
-        finally:
-            for one in (source, target):
-                one.close()
+
+@pytest.mark.dask
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_the_workers_of_a_cluster_read_a_store_for_themselves(
+    store: tuple[Put, Get], s3: tuple[Put, Get, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    put, get = store
+    lines = CSV.decode().splitlines(keepends=True)
+    put("many/1.csv", CSV)
+    put("many/2.csv", "".join([lines[0], *lines[1:40]]).encode())
+    (tmp_path / "m.joblib").write_bytes(b"")
+    for engine in ("local", "dask"):
+        how = ("--engine", engine, "--threads", "2")
+        succeed("fit", "s3://shop/many/*.csv", *FIT, *how, "-o", tmp_path / f"{engine}.joblib")
+        succeed("predict", tmp_path / f"{engine}.joblib", "s3://shop/many/*.csv", *how, "-o", f"s3://shop/{engine}.csv")
+    here, there = (np.loadtxt(io.BytesIO(get(f"{name}.csv")), skiprows=1) for name in ("local", "dask"))
+    np.testing.assert_allclose(there, here, rtol=1e-8)
+    assert len(here) == 99
+
+
+def test_no_secret_reaches_a_message_a_page_a_log_or_a_model(
+    store: tuple[Put, Get], web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store[0]("t.csv", CSV)
+    told = []
+    for source in ("s3://shop/t.csv", f"{web}/t.csv?X-Amz-Signature=hush"):
+        page, model = tmp_path / "p.html", tmp_path / "m.joblib"
+        loud = ("-v", "--debug", "--log-format", "json")
+        monkeypatch.setattr("sys.argv", ["enrelm", "curve", source, *FIT, "--report", str(page)])
+        told.append(succeed("curve", source, *FIT, *loud, "--report", page))
+        told.append(succeed("check", source, "-t", "y", *loud))
+        told.append(succeed("fit", source, *FIT, *loud, "-o", model))
+        told.append(succeed("predict", model, source, *loud, "-o", tmp_path / "p.csv"))
+        told.append(succeed("info", model, "--command"))
+        assert b"hush" not in page.read_bytes() + model.read_bytes()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setattr(remote, "_CONNECT", 1)
+    remote._store.cache_clear()
+    failed = run("fit", "s3://shop/t.csv", *FIT, "--debug")
+    assert failed.code == 3
+    told.append(failed)
+    told.append(run("fit", f"{web}/absent.csv?X-Amz-Signature=hush", *FIT, "--debug"))
+    assert not [one for one in told if "hush" in one.stdout + one.stderr]
+
+
+# ------------------------------------------------------------------------------------------------ Google Cloud Storage
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def google(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    pytest.importorskip("gcp_storage_emulator", reason="no emulator of it: make test-s3")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ("start", "--host", "127.0.0.1", "--port", str(port), "--in-memory", "--default-bucket", "shop")
+    # A process of its own: it waits for its clients to hang up before it stops.
+    server = subprocess.Popen([sys.executable, "-m", "gcp_storage_emulator", *words], stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while not _answers(port):
+        assert server.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
+    remote._store.cache_clear()
+    yield
+    server.kill()
+    server.wait()
+    remote._store.cache_clear()
+
+
+def test_google_objects_are_read_and_written_as_those_of_s3(google: None, tmp_path: Path) -> None:
+    local = tmp_path / "t.csv"
+    local.write_bytes(CSV)
+    for key in ("day/1.csv", "day/2.csv"):
+        remote.upload(str(local), remote.address_of(f"gs://shop/{key}"))
+    succeed("fit", local, *FIT, "-o", "gs://shop/m.joblib")
+    expected = succeed("predict", "gs://shop/m.joblib", local).stdout
+    assert succeed("predict", "gs://shop/m.joblib", "gs://shop/day/1.csv").stdout == expected
+    succeed("predict", "gs://shop/m.joblib", "gs://shop/day/*.csv", "--append", "-o", "gs://shop/p.parquet")
+    assert succeed("check", "gs://shop/p.parquet", "-t", "y", "--format", "json").json["rows"] == 120
+    for source in ("gs://shop/absent.csv", "gs://shop/none*.csv"):
+        assert run("fit", source, *FIT).code == 3

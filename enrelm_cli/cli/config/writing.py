@@ -12,6 +12,7 @@ from enrelm_cli.cli.program import COMMANDS, command, options_of, parsed
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fields import OUTPUT, PANELS, REQUIRED, Flag, Option, Real, Settings, Whole, argument, text
 from enrelm_cli.files import Output, check_outputs, write_whole
+from enrelm_cli.remote import without_signature
 from enrelm_cli.show.screen import Screen
 
 
@@ -47,6 +48,7 @@ def _given(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
         for name, value in given.items():
             option = options_of(first)[name]
             option.check(option.value(value))
+            _refuse_signatures(value)
         return first, given
     if len(words) > 1 or not _may_be_a_model(first):
         close = get_close_matches(first, COMMANDS, n=1)
@@ -56,6 +58,15 @@ def _given(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
     from enrelm_cli.commands.saved import load_model
 
     return "fit", dict(recipe_of(load_model(first)))
+
+
+def _refuse_signatures(value: Any) -> None:
+    for one in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(one, str) and without_signature(one) != one:
+            raise UsageError(
+                f"{without_signature(one)}: an address with a query, which may be a signature, stays out of run files",
+                "name it on the line of the command that uses the file",
+            )
 
 
 def _may_be_a_model(path: str) -> bool:
