@@ -133,7 +133,43 @@ _RUN = _chapter(
     distribution="A small picture of how the values are spread.",
     made_of_it="The inputs that a fit would make of the column.",
 )
-CHAPTERS = (Chapter(_ERRORS.title, (*_ERRORS.terms, _R2)), _SIZES, _MODEL, _RUN)
+_CLASSES = _chapter(
+    "Classes",
+    classes="The values of a target that is text or true and false, with their rows.",
+    **{"class": "One of them."},
+    accuracy="Share of validation rows whose most probable class is their own.",
+    probabilities="How they are made: least squares with a temperature, or logistic regression.",
+)
+_LOG_LOSS = Term(
+    "log-loss", "Mean of -log(probability of the row's own class): 0 is perfect; it punishes sure mistakes."
+)
+_EXPLAIN = _chapter(
+    "Explanations and intervals",
+    intervals="What the widths of prediction intervals follow, and from how many left-out errors.",
+    effects="How the prediction moves along one column, from where it is on average.",
+    average="The mean prediction, from which effects count.",
+    lowest="The smallest effect of the column.",
+    highest="The largest effect of the column.",
+    at="Where in the column its smallest or largest effect is.",
+    shape="A small picture of the effect along the column.",
+    columns_that_act_together="Pairs whose joint effect is not the sum of their own.",
+    together="Such a pair.",
+    strength="How much of the pair's effect the two columns do not have alone.",
+    row="A row of the table, by its number.",
+    prediction="What the model says of the row.",
+    residual="Target minus prediction.",
+    worst="The rows with the largest residuals.",
+    targets_inside="Share of known targets inside the interval.",
+    more="What is not shown, and how to see it.",
+)
+CHAPTERS = (
+    Chapter(_ERRORS.title, (*_ERRORS.terms, _R2)),
+    _SIZES,
+    _MODEL,
+    Chapter(_CLASSES.title, (*_CLASSES.terms, _LOG_LOSS)),
+    _EXPLAIN,
+    _RUN,
+)
 TERMS = {term.name.lower(): term for chapter in CHAPTERS for term in chapter.terms}
 
 

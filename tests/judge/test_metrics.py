@@ -1,0 +1,135 @@
+"""Metrics and their standard errors equal a literal computation; ties are paired."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enrelm_cli.errors import DataError
+from enrelm_cli.fold.folds import Sums
+from enrelm_cli.fold.hashing import rehash
+from enrelm_cli.inputs.split import Side, hash_split
+from enrelm_cli.inputs.training import Training, rows_of_arrays, training
+from enrelm_cli.judge.baselines import linear_network
+from enrelm_cli.judge.losses import Losses, pooled
+from enrelm_cli.judge.metrics import (
+    BLOCKS,
+    Judged,
+    Metrics,
+    as_good,
+    jackknife,
+    judge_rows,
+    mean_of,
+    metrics_of,
+    paired,
+    within_a_standard_error,
+)
+from enrelm_cli.types import Array
+from tests.problems import problem
+
+
+def split_problem() -> Training:
+    X, y = problem(1, T=300)
+    rows = rows_of_arrays(X, 50.0 + 3.0 * y)
+    return training(rows, hash_split(rows.sample.unit, True, 3, 0.25))
+
+
+def by_hand(y: Array, y_hat: Array, mean: float) -> dict[str, float]:
+    e = y - y_hat
+    return {
+        "normalised_rmse": float(np.sqrt(np.sum(e**2) / np.sum((y - mean) ** 2))),
+        "rmse": float(np.sqrt(np.mean(e**2))),
+        "mae": float(np.mean(np.abs(e))),
+        "r2": 1.0 - float(np.sum(e**2) / np.sum((y - y.mean()) ** 2)),
+    }
+
+
+def judged(data: Training, *networks: Any) -> Any:
+    each = [Judged(data.view, one, data.view.target_scale) for one in networks]
+    return judge_rows(lambda partial: data.fold(partial, "errors"), each, Side.VALIDATION)
+
+
+def held_out(data: Training, network: Any) -> tuple[Array, Array, Array]:
+    """y, its prediction and the block of each validation row."""
+    sample, scale = data.rows.sample, data.view.target_scale
+    rows = sample.where(data.view.split.sides(sample) == Side.VALIDATION)
+    y_hat = scale.back(network.predict(data.view(sample, Side.VALIDATION).X))
+    return rows.y, y_hat, (rehash(rows.unit, 0xB10C) % np.uint64(BLOCKS)).astype(int)
+
+
+def test_metrics_and_their_standard_errors_equal_a_literal_computation() -> None:
+    data = split_problem()
+    network = linear_network(data)
+    found = metrics_of(judged(data, network), 0, data.view.target_scale)
+    y, y_hat, block = held_out(data, network)
+    mean = data.view.target_scale.mean
+    assert found.rows == len(y) == 75
+    for name, value in by_hand(y, y_hat, mean).items():
+        assert getattr(found, name) == pytest.approx(value, rel=1e-9)
+        left = [by_hand(y[block != b], y_hat[block != b], mean)[name] for b in np.unique(block)]
+        spread = np.sqrt((len(left) - 1) / len(left) * np.sum((np.array(left) - np.mean(left)) ** 2))
+        assert found.standard_errors[name] == pytest.approx(spread, rel=1e-8)
+
+
+def test_the_standard_error_is_how_far_an_error_moves_with_other_rows() -> None:
+    rng = np.random.default_rng(5)
+    moved, told = [], []
+    for _ in range(200):
+        squares = rng.standard_normal(200) ** 2
+        block = rng.integers(0, BLOCKS, 200)
+        moved.append(np.sqrt(squares.mean()))
+        told.append(jackknife(np.array([np.sqrt(squares[block != b].mean()) for b in range(BLOCKS)])))
+    assert np.mean(told) == pytest.approx(np.std(moved), rel=0.2)
+
+
+def test_a_method_is_as_good_where_the_paired_difference_is_within_its_standard_error() -> None:
+    rng = np.random.default_rng(2)
+    own = rng.uniform(1.0, 9.0, BLOCKS)  # blocks differ far more from each other than the methods do
+    noise = rng.normal(size=BLOCKS)
+    noise -= noise.mean()
+    squares = np.array([own, own + 0.1 * noise + 0.001, own + 0.1 * noise + 0.1])
+    rows = np.full((3, BLOCKS), 10.0)
+    best, tied = within_a_standard_error(Sums({"rows": rows, "squares": squares, "base": 2.0 * rows}), 2)
+    assert best == 0
+    assert tied == (True, True, False)
+    assert as_good(0.0, None)
+    assert not as_good(0.1, None)
+
+
+def test_differences_are_paired_over_the_splits() -> None:
+    difference, spread = paired([0.5, 0.7, 0.9], [0.4, 0.6, 0.85])
+    assert difference == pytest.approx(0.25 / 3)
+    assert spread == pytest.approx(np.std([0.1, 0.1, 0.05], ddof=1) / np.sqrt(3))
+    assert paired([0.5], [0.4])[1] is None
+
+
+def test_means_over_splits_are_never_surer_than_the_splits_themselves() -> None:
+    one = Metrics(10, 0.5, 2.0, 1.0, 0.7, {"rmse": 0.4})
+    other = replace(one, rmse=2.0001)
+    assert mean_of([one, other]).standard_errors["rmse"] == pytest.approx(0.4 / np.sqrt(2))
+    assert mean_of([one]).standard_errors == {"rmse": 0.4}
+
+
+def test_folds_are_added_up_in_the_unit_of_the_target() -> None:
+    few, many = Losses(np.array([4.0, 1.0]), 4.0, 2, 2), Losses(np.array([9.0]), 9.0, 3, 2)
+    both = pooled([few, many], [2.0, 1.0])  # two of the second's unit are one of the first's
+    np.testing.assert_allclose(both.values, [4.0 + 9.0 / 4.0, 1.0 + 9.0 / 4.0])
+    assert (both.total, both.rows) == (4.0 + 9.0 / 4.0, 5)
+
+
+def test_no_rows_have_no_error() -> None:
+    data = split_problem()
+    with pytest.raises(DataError, match="no test rows"):
+        judge_rows(
+            lambda partial: data.fold(partial, "errors"),
+            [Judged(data.view, linear_network(data), data.view.target_scale)],
+            Side.TEST,
+        )
+
+
+def test_metrics_come_back_from_a_model_file() -> None:
+    metrics = Metrics(10, 0.5, 2.0, 1.0, 0.7, {"rmse": 0.4})
+    assert Metrics.from_json(metrics.to_json()) == metrics
