@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.inputs.maps.column_map import folds_of
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.target_scale import TargetScale
@@ -218,12 +219,19 @@ def optimism(winner: FittedVariant) -> float:
     if not all(np.isfinite(mean) and mean > 0.0 for mean in means):
         return float(np.exp(expected))
     measured = float(np.log(means[1] / means[0]))
+    counts = _apart(basis.data.sample().where(known)), _apart(held_out)
     variance = sum(
-        float(np.var(one)) / (len(one) * mean**2) for one, mean in zip((inside, outside), means, strict=True)
+        float(np.var(one)) / (count * mean**2)
+        for one, mean, count in zip((inside, outside), means, counts, strict=True)
     )
     weight = _PRIOR**2 / (_PRIOR**2 + variance)
     combined = max(0.0, expected + weight * (measured - expected))
     return float(np.exp(combined))
+
+
+def _apart(rows: Chunk) -> int:
+    """How many rows there are; where they are in groups, whose rows err alike, how many groups."""
+    return rows.rows if rows.group is None else len(np.unique(rows.group))
 
 
 def _expected(basis: Basis) -> float:

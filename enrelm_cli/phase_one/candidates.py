@@ -37,8 +37,10 @@ _SHARED_ROWS = 400
 _TUNED_ROWS = 1000
 _VARIANCES = (2.0**-6, 2.0**-4, 2.0**-2, 1.0, 4.0)  # times 1/d
 _BIAS = 0.5
-# Parts of a time that may be left out: none, how late it is, and also the season.
-_WITHOUT = ((), (VALUE, DAYS), (VALUE, DAYS, MONTH, DAY_OF_YEAR))
+# Parts of a time that may be left out: how late it is and the season, how late it is, and none.
+_WITHOUT: tuple[tuple[str, ...], ...] = ((VALUE, DAYS, MONTH, DAY_OF_YEAR), (VALUE, DAYS), ())
+# Parts that would have to be foreseen are used only where the latest rows are predicted so much better with them.
+_CLEARLY = 0.9
 
 
 def candidates(data: Training, settings: InputSettings, like: InputMap | None = None) -> tuple[Training, ...]:
@@ -56,16 +58,20 @@ def candidates(data: Training, settings: InputSettings, like: InputMap | None = 
 
 
 def _unforeseen(data: Training, settings: InputSettings, scale: Scale, sums: dict[int, Array]) -> tuple[str, ...]:
-    """The parts of the time (--time) without which the latest rows are predicted better by the others.
+    """The parts of the time (--time) without which the latest rows are predicted as well by the others.
 
-    Later rows lie beyond all days that were seen, and a season that was seen once is no season.
+    Later rows lie beyond all days that were seen, and a season that was seen once is no season. (An autoregressive
+    series of 800 rows whose days were kept for 1 % less validated 0.71 and had 1.49 on the next 10,000.)
     """
     if data.rows.time is None or not isinstance(scale, TargetScale):
         return ()
     tried = {without: _robust(data, settings, sums, without) for without in _WITHOUT}
     rows = {without: data.through(one, scale) for without, one in tried.items()}
     errors = {without: Candidate(one, distinct_rows(one.sample())).shared_error() for without, one in rows.items()}
-    return min(errors, key=lambda without: errors[without])
+    best = _WITHOUT[0]
+    for without in _WITHOUT[1:]:
+        best = without if errors[without] < _CLEARLY * errors[best] else best
+    return best
 
 
 def _left_out_of(like: InputMap, data: Training) -> tuple[str, ...]:

@@ -232,3 +232,40 @@ def test_chunks_with_rows_of_one_side_alone_are_no_problem(tmp_path: Path, targe
             assert report.validation_rows == 80
             errors.append(report.validation_error)
     np.testing.assert_allclose(errors[:3], errors[3:], rtol=1e-4)
+
+
+def series(seed: int, rows: int = 800, phi: float = 0.9) -> Simulated:
+    """y = f(x) + u, u autoregressive: neighbours in time, the first input, share what the others cannot tell."""
+    rng = np.random.default_rng(seed)
+    total = rows + NEW
+    u, noise = np.zeros(total), rng.standard_normal(total) * np.sqrt(1.0 - phi**2)
+    for i in range(1, total):
+        u[i] = phi * u[i - 1] + noise[i]
+    X = np.column_stack([np.arange(total), rng.standard_normal((total, 2))])
+    y = np.sin(2.0 * X[:, 1]) + X[:, 2] + u
+    return Simulated(X[:rows], y[:rows], np.zeros(rows), X[rows:], y[rows:])
+
+
+@pytest.mark.slow
+def test_errors_of_an_autoregressive_series_hold_on_later_rows() -> None:
+    seeds = range(4)
+    found = {}
+    for time in (None, "x0"):
+        each = []
+        for seed in seeds:
+            data = series(seed)
+            model = enrelm.EnrelmRegressor(variant="kernel", tune_steps=100, time=time).fit(data.X, data.y)
+            predicted, lower, upper = np.asarray(model.predict(data.X_new, return_interval=0.9)).T
+            fresh = np.linalg.norm(data.y_new - predicted) / np.linalg.norm(data.y_new - data.y.mean())
+            coverage = np.mean((lower <= data.y_new) & (data.y_new <= upper))
+            each.append((model.report_.to_json()["validation_error"], fresh, coverage))
+        found[time] = np.mean(each, axis=0)
+        print(
+            f"--time {time}: validated {found[time][0]:.3f}, later {found[time][1]:.3f}, coverage {found[time][2]:.3f}"
+        )
+    reported, fresh, coverage = found["x0"]
+    # Squares of such a series are correlated, too: 200 rows are worth 200 (1 - phi^2) / (1 + phi^2).
+    standard_error = fresh / np.sqrt(2 * 200 * (1 - 0.81) / (1 + 0.81) * len(seeds))
+    assert abs(reported - fresh) < 2.0 * standard_error
+    assert abs(coverage - 0.9) < 0.05
+    assert found[None][0] < 0.8 * found[None][1]
