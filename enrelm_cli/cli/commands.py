@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from enrelm_cli.cli.options import CommandLine
-from enrelm_cli.cli.outputs import check_drawn, draw, engine_of
+from enrelm_cli.cli.outputs import check_drawn, draw, engine_of, write_page
 from enrelm_cli.cli.program import command
 from enrelm_cli.errors import GateError, UsageError
 from enrelm_cli.fields import (
@@ -78,6 +78,9 @@ class FitOptions(Settings):
         OUTPUT,
         metavar="ERROR",
     )
+    report: str | None = text(
+        None, "Write a self-contained HTML page: what was fitted, and what it learnt.", OUTPUT, "FILE"
+    )
 
 
 @command
@@ -97,9 +100,8 @@ def fit(
     # a table with text, dates and missing cells; few neurons
     enrelm fit sample_data/houses.csv -t price --drop house_id --select smallest
     """
-    check_outputs(
-        [*data.sources, *data.held], [Output("-o", options.output, "a model")] if options.output is not None else []
-    )
+    wanted = (("-o", options.output, "a model"), ("--report", options.report, "a page"))
+    check_outputs([*data.sources, *data.held], [Output(flag, path, holds) for flag, path, holds in wanted if path])
     from enrelm_cli.commands import fit as library
     from enrelm_cli.commands.saved import save
     from enrelm_cli.show import render
@@ -115,6 +117,10 @@ def fit(
         report = replace(report, not_saved="not saved: the validation error is above --fail-above")
     on_stdout = options.output is not None and is_stdout(options.output)
     render.render(report, shown.format, screen.on_stderr() if on_stdout else screen)
+    if options.report is not None:
+        from enrelm_cli.commands.explanation.pages import fit_page
+
+        write_page(fit_page(report, model), options.report, screen)
     if not passed:
         raise GateError(
             f"not saved: {report.gate_name(method.metric)} {error:.4f} is above --fail-above {options.fail_above:g}",
@@ -260,6 +266,7 @@ def _one_by_one(data: DataSettings) -> list[DataSettings]:
 @dataclass(frozen=True)
 class InfoOptions(Settings):
     command: bool = flag(False, "Print the line that made the model, and the hashes to check it.", OUTPUT)
+    report: str | None = text(None, "Write a self-contained HTML page.", OUTPUT, "FILE")
 
 
 @command
@@ -271,6 +278,7 @@ def info(model: ModelFile, options: InfoOptions, shown: Shown, screen: Screen) -
     # for programs
     enrelm info model.joblib --format json
     """
+    check_drawn([model.path], None, options.report)
     from enrelm_cli.commands import info as library
     from enrelm_cli.commands import recipe
     from enrelm_cli.show import render
@@ -278,7 +286,12 @@ def info(model: ModelFile, options: InfoOptions, shown: Shown, screen: Screen) -
     if options.command:
         render.origin(recipe.origin(model.path), model.path, shown.format, screen)
         return
-    render.render(library.info(model.path), shown.format, screen)
+    report = library.info(model.path)
+    render.render(report, shown.format, screen)
+    if options.report is not None:
+        from enrelm_cli.commands.explanation.pages import info_page
+
+        write_page(info_page(report, model.path), options.report, screen)
 
 
 @dataclass(frozen=True)

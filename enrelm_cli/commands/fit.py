@@ -99,6 +99,7 @@ def fit(
             *copies_warning(fitted),
         ),
         classes=None if told is None or chosen is None else class_facts(dataset.rows, told, chosen),
+        sample=dataset.rows.sample,
     )
     view, card = final.data.view, facts.card_of(report)
     model = Model(dataset.encoding, view.input_map, view.target_scale, network, card)

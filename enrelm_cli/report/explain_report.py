@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from enrelm_cli.report.beside import Errors
-from enrelm_cli.report.reports import Json
+from enrelm_cli.report.reports import DataFacts, FitReport, InfoReport, Json
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,19 @@ class Coverage:
 
 
 @dataclass(frozen=True)
+class ColumnSummary:
+    """A column as the model knows it."""
+
+    name: str
+    kind: str
+    inputs: int
+    details: str  # what the inputs are, or why there are none
+    missing: float | None  # share of the fitted rows; None where the model does not know
+    values: str  # range, or how many levels
+    bars: tuple[float, ...]  # shares of the fitted rows: along the range, or of the most frequent levels
+
+
+@dataclass(frozen=True)
 class ExplainReport:
     model: str
     name: str  # of the data
@@ -123,6 +136,9 @@ class ExplainReport:
     points: tuple[tuple[float, float], ...]  # (prediction, residual) of some rows, for plots
     timings: dict[str, float]
     notes: tuple[str, ...] = ()
+    columns: tuple[ColumnSummary, ...] = ()
+    fitted: DataFacts | None = None  # what the model was fitted to
+    settings: Json = field(default_factory=dict)  # of the fit
 
     def to_json(self) -> Json:
         document: Json = {
@@ -139,7 +155,20 @@ class ExplainReport:
         ]
         document["worst"] = [_worst(one) for one in self.worst]
         document["calibration"] = [dict(vars(one)) for one in self.calibration]
-        return {**document, "timings": self.timings, "notes": list(self.notes)}
+        document["columns"] = [dict(vars(one)) for one in self.columns]
+        document["fitted"] = None if self.fitted is None else self.fitted.to_json()
+        return {**document, "settings": self.settings, "timings": self.timings, "notes": list(self.notes)}
+
+
+@dataclass(frozen=True)
+class ModelPage:
+    """What the page of a fit or of a saved model shows beside its report."""
+
+    report: FitReport | InfoReport
+    columns: tuple[ColumnSummary, ...]
+    explained: ExplainReport | None  # where the rows are there
+    widths: tuple[tuple[float, float], ...]  # (level, mean width of intervals), where the rows are there
+    fitted: DataFacts
 
 
 def _effect(one: ColumnEffect) -> Json:

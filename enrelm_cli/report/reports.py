@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.inputs.inspection.columns import ColumnCheck
 from enrelm_cli.inputs.inspection.findings import Finding
 from enrelm_cli.inputs.outcomes import Outcome
@@ -95,6 +96,7 @@ class FitReport:
     linear_metrics: Metrics | None = None  # of linear regression on the same rows
     folds: int = 1  # that chose; 1: one validation split
     not_saved: str = "not saved: add -o model.joblib to keep it"
+    sample: Chunk | None = field(default=None, compare=False, repr=False)  # raw rows, for the page
     intervals: Json = field(default_factory=dict)  # what prediction intervals follow, and how well they do
     warnings: tuple[str, ...] = ()  # why the validation error may not hold
 

@@ -18,13 +18,13 @@ from enrelm_cli.report.blocks import Block, Column, Facts, Grid, Headline, Remar
 from enrelm_cli.report.check_view import check_columns, check_head
 from enrelm_cli.report.compare_view import compare_view, ranks_view
 from enrelm_cli.report.curve_view import curve_view
-from enrelm_cli.report.explain_report import ExplainReport
+from enrelm_cli.report.explain_report import ExplainReport, ModelPage
 from enrelm_cli.report.explain_view import explain_facts, explain_view
-from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, DataFacts, Json
+from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, DataFacts, FitReport, Json
 from enrelm_cli.report.views import Report, flat_settings, view
 from enrelm_cli.show import svg
-from enrelm_cli.show.chart import compare_chart, curve_chart, time_chart
-from enrelm_cli.show.explanation.sections import effects_section, errors_section
+from enrelm_cli.show.chart import compare_chart, curve_chart, sizes_chart, time_chart
+from enrelm_cli.show.explanation.sections import columns_section, effects_section, errors_section, widths_section
 from enrelm_cli.show.palette import css_variables, paint_of
 
 _CSS = """
@@ -77,7 +77,7 @@ body{max-width:none;padding:0;font-size:10pt}.wide,pre{overflow:visible}pre{whit
 th,td{white-space:normal;padding:.15rem .4rem}figure,tr,dl{break-inside:avoid}details:not([open]){display:none}}
 """
 
-PageReport = CheckReport | CurveReport | CompareReport | Sequence[CompareReport] | ExplainReport
+PageReport = CheckReport | CurveReport | CompareReport | Sequence[CompareReport] | ExplainReport | ModelPage
 
 # The same rules nested in one class.
 _INSIDE = ".enrelm{" + _CSS.replace(":root{", "&{").replace("body{", "&{").replace("@page{margin:1.5cm}", "") + "}"
@@ -112,7 +112,10 @@ def page(report: PageReport, command_line: str) -> str:
         settings = report.settings
     elif isinstance(report, ExplainReport):
         title, body = f"What {report.model} has learnt of {report.target}", _explain_body(report)
-        tables, settings = [], {}
+        tables, settings = [] if report.fitted is None else [report.fitted], report.settings
+    elif isinstance(report, ModelPage):
+        title, body = f"{report.report.variant} model of {report.fitted.target}", _model_body(report)
+        tables, settings = [report.fitted], report.report.settings
     elif isinstance(report, CurveReport):
         title, body = f"Error curve of {report.data.name}", _curve_body(report)
         tables, settings = [report.data], report.settings
@@ -136,7 +139,22 @@ def _explain_body(report: ExplainReport) -> str:
     """Everything that is known, with a chart for each column."""
     head: list[Block] = [explain_view(report)[0], explain_facts(report)]
     parts = [_blocks(head), *effects_section(report, _paint, _blocks), *errors_section(report, _paint, _blocks)]
-    return "\n".join(parts)
+    return "\n".join([*parts, *columns_section(report.columns, _blocks)])
+
+
+def _model_body(page: ModelPage) -> str:
+    """The report without its own table of columns, the curve, what was learnt, and the table of columns."""
+    shown = [block for block in view(page.report) if not (isinstance(block, Grid) and block.title == "columns")]
+    parts = [_blocks(shown[:-1])]
+    curve = page.report.curve if isinstance(page.report, FitReport) else None
+    if curve is not None and curve.only_size is None:
+        chart = sizes_chart("Error of every size", [curve], None, page.report.linear_error, training=True)
+        parts += ["<h2>Error curve</h2>", f'<div class="charts">{svg.figure("curve", chart, _paint)}</div>']
+    if page.explained is not None:
+        parts += effects_section(page.explained, _paint, _blocks)
+        parts += errors_section(page.explained, _paint, _blocks)
+    parts += widths_section(page, _blocks)
+    return "\n".join([*parts, *columns_section(page.columns, _blocks), _blocks(shown[-1:])])
 
 
 def _findings(findings: Sequence[Finding]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enrelm_cli.commands.explanation.summaries import fitted_data, summaries
 from enrelm_cli.commands.predict import errors_of
 from enrelm_cli.commands.saved import load_model
 from enrelm_cli.errors import DataError, UsageError
@@ -117,6 +118,9 @@ def explained(
         points=_points(found) if known else (),
         timings=timer.report(),
         notes=found.unseen.notes(),
+        columns=summaries(model),
+        fitted=fitted_data(model),
+        settings=model.card.settings,
     )
 
 

@@ -135,10 +135,10 @@ class Gather:
             BadRow(int(i) + 1, placed.batch.origin, line, X[i], float(y[i]), float(y_hat[i]))
             for i, line in zip(bad, lines, strict=True)
         )
-        sums = self._sums(y[known], predicted[known], None if weight is None else weight[known])
+        sums = self.sums(y[known], predicted[known], None if weight is None else weight[known])
         return Gathered(len(y), Sample.of(X, y, y_hat), worst, sums, unseen, self.worst)
 
-    def _sums(self, y: Array, predicted: Array, w: Weights) -> Sums:
+    def sums(self, y: Array, predicted: Array, w: Weights) -> Sums:
         scale = self.model.target_scale
         assert isinstance(scale, TargetScale)
         # In units of the training spread, so that squares of large or tiny targets stay in range.
@@ -157,6 +157,14 @@ class Gather:
                 "inside": times(w, inside).sum(axis=0),
             }
         )
+
+
+def gathered(model: Model, X: Array, y: Array) -> Gathered:
+    """Of rows that are in memory already: none of them is named as bad."""
+    gather = Gather(model, np.zeros(0), 0)
+    predicted = model.predict_with(X, gather.ends)
+    sums = gather.sums(y, predicted, None)
+    return Gathered(len(y), Sample.of(X, y, predicted[:, 0]), (), sums, Unseen(), 0)
 
 
 def interval_ends(model: Model) -> dict[float, tuple[float, float]]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 from enrelm_cli.report import words
-from enrelm_cli.report.blocks import Block, Column, Grid, Line
-from enrelm_cli.report.explain_report import ColumnEffect, ExplainReport, Residuals
+from enrelm_cli.report.blocks import Block, Column, Grid, Line, Remarks, Spark
+from enrelm_cli.report.explain_report import ColumnEffect, ColumnSummary, ExplainReport, ModelPage, Residuals
 from enrelm_cli.report.explain_view import (
     calibration_grid,
     effects_grid,
@@ -60,6 +60,39 @@ def errors_section(report: ExplainReport, paint: Paint, blocks: Drawer) -> list[
             blocks([_untitled(calibration_grid(report))]),
         ]
     return parts
+
+
+def columns_section(columns: Sequence[ColumnSummary], blocks: Drawer) -> list[str]:
+    """What each column is, what it held at fit, and the inputs made of it."""
+    if not columns:
+        return []
+    heads = [Column("column"), Column("kind"), Column("inputs", number=True), Column("missing", number=True)]
+    heads += [Column("range or levels"), Column("distribution"), Column("made of it", long=True)]
+    lines = [
+        Line(
+            (
+                one.name,
+                one.kind,
+                words.count(one.inputs),
+                words.percent(one.missing) if one.missing else words.ABSENT,
+                one.values,
+                Spark(one.bars) if one.bars else "",
+                one.details,
+            )
+        )
+        for one in columns
+    ]
+    return ["<h2>Columns</h2>", blocks([Grid("", tuple(heads), tuple(lines))])]
+
+
+def widths_section(page: ModelPage, blocks: Drawer) -> list[str]:
+    """How wide intervals are."""
+    if not page.widths:
+        return []
+    heads = (Column("interval", number=True), Column("mean width", page.fitted.target, number=True))
+    lines = [Line((f"{100 * level:g} %", words.fact(rounded(width)))) for level, width in page.widths]
+    remark = "From the errors of rows that were left out of the fit. Coverage on new rows: enrelm explain MODEL NEW."
+    return ["<h2>Intervals</h2>", blocks([Grid("", heads, tuple(lines)), Remarks((remark,))])]
 
 
 def _untitled(grid: Grid) -> Grid:
