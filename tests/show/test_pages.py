@@ -104,7 +104,7 @@ def test_the_page_of_an_explanation_shows_the_worst_rows_and_coverage(pages: dic
 def test_a_browser_shows_them_without_errors_and_without_sideways_scrolling(
     width: int, pages: dict[str, str], tmp_path: Path
 ) -> None:
-    """Each page in a frame of that width: a headless window may not be narrower than 500 pixels. 15 are a scroll bar."""
+    """Each page in a frame of that width: a headless window may not be narrower than 500 pixels, and 15 scroll."""
     frames = "".join(
         f'<iframe id="{name}" style="width:{width + 15}px;height:800px;border:0" srcdoc="{escape(text)}"></iframe>'
         for name, text in pages.items()
