@@ -218,7 +218,7 @@ COMPARE = "enrelm compare sample_data/friedman.csv --target y --repeats 3"
 ALL = (
     _screen("fit", FIT),
     _screen("check", CHECK),
-    _plot("curve.png", CURVE, _curve_numbers),
+    _plot("curve.png", CURVE, _curve_numbers, slow=True),
     _plot("compare.png", COMPARE, _compare_numbers, slow=True),
     *(Figure(name, picture.shown, picture.draw) for name, picture in pictures.ALL.items()),
 )
