@@ -48,6 +48,7 @@ def recipe_of(model: Model) -> Iterator[tuple[str, Any]]:
     """(option, what to type) of each option of `fit` that is not at its default."""
     encoding, card = model.encoding, model.card
     yield "target", encoding.target
+    yield "task", "regression" if encoding.classes is None else "classification"
     yield from _columns(encoding)
     yield from _reading(encoding.read)
     yield "variant", card.variant

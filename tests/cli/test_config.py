@@ -201,13 +201,15 @@ def made_again(model: Path, table: Path, *more: object) -> Outcome:
     [
         ("--drop", "id", "--categorical", "g", "--validation-size", "0.3", "--seed", "9", *OF_FIT),
         ("--null", "?!", "--group", "g", "--max-neurons", "7", "--landmarks", "all", *OF_FIT),
+        ("--task", "classification", "--drop", "id", *OF_FIT),
         ("--missing", "drop", "--drop", "g", "--select", "smallest", "--no-refit", *OF_FIT),
         ("--only-null", "?!", "--time", "g", "--variant", "kernel", "--no-tune", "--depth", "2", "--no-calendar", "-q"),
     ],
 )
 def test_the_line_of_a_model_makes_it_again(table: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
     model = tmp_path / "m.joblib"
-    report = fitted(table, "-t", "y", *options, "-o", model)
+    target = "a" if "--task" in options else "y"
+    report = fitted(table, "-t", target, *options, "-o", model)
     made_again(model, table, "-q")
     told = succeed("info", model, "--command", "--format", "json").json
     assert told["data_hash"] == report["data"]["hash"]
