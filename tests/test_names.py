@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enrelm_cli.errors import DataError, UsageError
@@ -39,6 +39,7 @@ def test_a_text_means_a_column_a_list_or_a_pattern(texts: list[str], expected: l
     assert list(meant(texts, NAMES)) == expected
 
 
+@settings(deadline=None)
 @given(st.lists(st.text("a,*? []b", min_size=1), min_size=1, unique=True))
 def test_every_column_can_be_named_whatever_it_is_called(names: list[str]) -> None:
     assert [in_full(name, names) for name in names] == [[name] for name in names]

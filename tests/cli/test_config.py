@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enrelm_cli.cli.config.reading import defaults
@@ -149,6 +149,7 @@ def test_every_option_of_every_command_can_stand_in_a_file(tmp_path: Path) -> No
         assert defaults(name, KnownOptions(), str(write(tmp_path / "t.toml", text)), {}) == {}
 
 
+@settings(deadline=None)
 @given(st.text(), st.lists(st.text(), min_size=1), st.booleans(), st.floats(0.01, 0.99), st.integers(0, 2**32 - 1))
 def test_what_is_written_reads_back(target: str, drop: list[str], tune: bool, size: float, seed: int) -> None:
     texts = [one.encode("utf-8", "replace").decode() for one in (target, *drop)]

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enrelm_cli.errors import UsageError
@@ -172,6 +172,7 @@ def test_precision_rounds_to_significant_digits_in_every_format(folder: Path, tm
     assert run("predict", folder / "m.joblib", folder / "new.csv", "--precision", "18").code == 2
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1), st.integers(1, 17))
 def test_a_rounded_number_is_what_its_decimal_text_reads_as(values: list[float], digits: int) -> None:
     assert rounded(np.array(values), digits).tolist() == [float(f"{value:.{digits}g}") for value in values]
@@ -220,6 +221,7 @@ def test_a_full_device_is_one_message(folder: Path, tmp_path: Path, ending: str)
     assert done.stderr.count("error:") == 1
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.text()), min_size=1), st.data())
 def test_json_lines_read_back(texts: list[str | None], data: st.DataObject) -> None:
     texts = [None if text is None else text.encode("utf-8", "replace").decode() for text in texts]
