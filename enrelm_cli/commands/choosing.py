@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 
 from enrelm_cli.commands.steps import Opened, PhaseOne, phase_one, split_rows
-from enrelm_cli.errors import UsageError
+from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Sums
 from enrelm_cli.inputs.dataset import Dataset
 from enrelm_cli.inputs.folds import fold_count, fold_splits
@@ -21,7 +21,7 @@ from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.training import Training, training
 from enrelm_cli.judge.baselines import linear_error, linear_network
 from enrelm_cli.judge.fitting import FittedVariant, choose_over_folds, train_variant
-from enrelm_cli.judge.losses import POWERS
+from enrelm_cli.judge.losses import POWERS, unit_of
 from enrelm_cli.judge.metrics import (
     Judged,
     Metrics,
@@ -106,7 +106,13 @@ def _folds(dataset: Dataset, split: SplitSettings, method: MethodSettings) -> li
             "leave out --folds, or --no-refit",
         )
     splits = fold_splits(dataset.rows, split, count)
-    return [Opened(dataset, sides, training(dataset.rows, sides)) for sides in splits]
+    try:
+        return [Opened(dataset, sides, training(dataset.rows, sides)) for sides in splits]
+    except DataError:
+        if split.folds is not None:
+            raise
+        # Without the one row that differs a fold has nothing to learn: nobody asked for folds.
+        return [split_rows(dataset, split)]
 
 
 def _phases(
@@ -152,7 +158,8 @@ def _judged(
     """Metrics of the chosen sizes and of linear regression, over the same rows: one pass for each fold."""
     if folds[0].dataset.rows.classes is not None:
         return _judged_by_curves(fitted, folds[0].data, phases[0])
-    unit = folds[0].data.view.target_scale
+    # The largest: a fold without the one huge target is tiny beside it, and not the other way round.
+    unit = max((one.data.view.target_scale for one in folds), key=unit_of)
     passes: list[Sums] = []
     for k, (opened, phase) in enumerate(zip(folds, phases, strict=True)):
         linear = Judged(opened.data.view, linear_network(opened.data, phase.linear), unit)

@@ -71,6 +71,7 @@ def relative_losses(values: Array, total: float, power: int) -> Array:
 def pooled(losses: Sequence[Losses], scales: Sequence[float]) -> Losses:
     """Of all folds together; `scales`: the spread of the target that is each fold's unit."""
     longest = max(len(one.values) for one in losses)
-    same = [one.in_unit(scale / scales[0]).extended(longest) for one, scale in zip(losses, scales, strict=True)]
+    largest = max(scales)
+    same = [one.in_unit(scale / largest).extended(longest) for one, scale in zip(losses, scales, strict=True)]
     values: Array = np.sum([one.values for one in same], axis=0)
     return Losses(values, sum(one.total for one in same), sum(one.rows for one in same), losses[0].power)

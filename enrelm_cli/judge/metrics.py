@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,12 @@ from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.target_scale import TargetScale
-from enrelm_cli.judge.errors import Predictor
 from enrelm_cli.judge.losses import relative_losses, unit_of
 from enrelm_cli.types import Array
+
+if TYPE_CHECKING:
+    # `predict` reads metrics of a model file, and starts without what fits.
+    from enrelm_cli.judge.errors import Predictor
 
 BLOCKS = 20
 _SALT = 0xB10C

@@ -43,7 +43,7 @@ def test_fit_reports_what_scripts_rely_on(variant: str, sample_data: Path, tmp_p
     assert facts.keys() >= FIT_KEYS
     assert facts["variant"] == variant
     assert facts["rows"] == 600
-    assert facts["training_rows"] + facts["validation_rows"] == 600
+    assert (facts["folds"], facts["training_rows"], facts["validation_rows"]) == (5, 480, 600)
     assert facts["model"] == str(path)
     assert 0.0 < facts["validation_error"] < 0.7
     assert facts["timings"]["total"] > 0
@@ -198,8 +198,8 @@ def test_fit_chooses_what_curve_shows(sample_data: Path) -> None:
     words = (sample_data / "linear.csv", "-t", "y", "--variant", "incremental", "-f", "json")
     choices = succeed("curve", *words).json["choices"]
     for select in ("best", "smallest"):
-        facts = succeed("fit", *words, "--no-refit", "--select", select).json
-        assert facts["neurons"] == choices[select]["neurons"]
+        facts = succeed("fit", *words, "--select", select).json
+        assert facts["chosen_neurons"] == choices[select]["neurons"]
         assert facts["selection"] == select
 
 
