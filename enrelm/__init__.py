@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any
 from enrelm_cli import __version__
 
 if TYPE_CHECKING:
+    from enrelm._classifier import EnrelmClassifier
     from enrelm._errors import EnrelmError
     from enrelm._estimators import EnrelmRegressor
     from enrelm._functions import compare, curve, fit, load
 
-__all__ = ["EnrelmError", "EnrelmRegressor", "__version__", "compare", "curve", "fit", "load"]
+__all__ = ["EnrelmClassifier", "EnrelmError", "EnrelmRegressor", "__version__", "compare", "curve", "fit", "load"]
 
 _HOMES = {
     "EnrelmError": "enrelm._errors",
+    "EnrelmClassifier": "enrelm._classifier",
     "EnrelmRegressor": "enrelm._estimators",
     "compare": "enrelm._functions",
     "curve": "enrelm._functions",

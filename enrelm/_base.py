@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 try:
-    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.exceptions import NotFittedError
 except ImportError:
 
@@ -45,8 +45,16 @@ except ImportError:
             centred = y - np.average(y, weights=weight)
             return float(1.0 - (weight @ residual**2) / (weight @ centred**2))
 
+    class ClassifierMixin:  # type: ignore[no-redef]
+        """Accuracy, the score of classifiers."""
+
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+            """The share of rows that are right."""
+            right = np.asarray(y) == self.predict(X)  # type: ignore[attr-defined]
+            return float(np.average(right, weights=sample_weight))
+
     class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
         """predict before fit."""
 
 
-__all__ = ["BaseEstimator", "NotFittedError", "RegressorMixin"]
+__all__ = ["BaseEstimator", "ClassifierMixin", "NotFittedError", "RegressorMixin"]

@@ -32,12 +32,131 @@ from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.types import Array
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from enrelm._typed import Parameters
 else:
     from enrelm._parameters import Parameters
 
 
-class EnrelmRegressor(Parameters, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class Estimator(Parameters, BaseEstimator):  # type: ignore[misc]
+    """What every estimator has: a fit by the command, its model and report, and its file."""
+
+    def _fit(self, given: Mapping[str, Any], frame: ArrowSource | None, sources: tuple[str, ...] = ()) -> None:
+        with as_python():
+            chosen = settings_of(FitParameters, given)
+            data = settings_of(DataSettings, given, sources=sources, frame=frame)
+            split, method = settings_of(SplitSettings, given), settings_of(MethodSettings, given)
+            where = settings_of(EngineSettings, given)
+        with running(where, chosen.progress) as engine:
+            report, model = command.fit(data, split, method, where, chosen.variant, engine)
+        self._keep(model, report)
+
+    def _keep(self, model: Model, report: FitReport) -> None:
+        self.model_ = model
+        self.report_ = Result(report)
+        self.curve_ = CurveResult(curve_of_fit(report))
+        self.variant_ = report.variant
+        self.neurons_ = model.network.size
+
+    def _know(self, inputs: Inputs) -> None:
+        """What X has to look like from now on."""
+        self._inputs = inputs
+        self.n_features_in_ = len(inputs.names)
+        if inputs.named:
+            self.feature_names_in_ = np.array(inputs.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _model(self) -> Model:
+        try:
+            model: Model = self.model_
+        except AttributeError:
+            name = type(self).__name__
+            raise NotFittedError(
+                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
+            ) from None
+        return model
+
+    @property
+    def feature_importances_(self) -> Array:
+        """(n_features_in_,) the share of the prediction's variance that each column moves; 0 for one left out."""
+        shares = dict(self._model().card.relevance)
+        return np.array([shares.get(name, 0.0) for name in self._inputs.names])
+
+    def with_neurons(self, n: int) -> Self:
+        """The network of the first n neurons, without another fit: a fitted estimator of its own.
+
+        Its errors are those of the curve. It has no intervals: left-out errors are known of the fitted size only.
+        """
+        model = self._model()
+        size = model.network.size
+        if not 1 <= n <= size:
+            raise ValueError(f"with_neurons({n}): this model has networks of 1 to {size} neurons")
+        other = type(self)(**{**self.get_params(deep=False), "neurons": n, "select": None})
+        other.__dict__.update({name: value for name, value in vars(self).items() if name not in self.get_params()})
+        other.neurons_ = n
+        if n < size:
+            other.model_ = replace(model, network=model.network.first(n), card=self._card(n), intervals=Intervals())
+        return other
+
+    def _card(self, n: int) -> ModelCard:
+        """What a file says of the network of n neurons."""
+        card = self._model().card
+        train = validation = float("nan")
+        if hasattr(self, "curve_"):
+            place = min(n, len(self.curve_.train)) - 1
+            train, validation = float(self.curve_.train[place]), float(self.curve_.validation[place])
+        facts = {name: value for name, value in card.facts.items() if name != "leave_one_out_error"}
+        known = replace(card, train_error=train, validation_error=validation, facts=facts)
+        return replace(known, neurons=n, chosen_neurons=n, selection="given")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model's file: that of `enrelm fit -o`, for `enrelm predict` and `enrelm.load`."""
+        document = self._model().to_document()
+        with as_python():
+            artifact.save(document, os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model's file, written here or by `enrelm fit -o`. Nothing that the file says is run."""
+        with as_python():
+            model, report = load_model(os.fspath(path)), info(os.fspath(path))
+        estimator = cls(variant=model.card.variant)
+        estimator.model_ = model
+        estimator.report_ = Result(report)
+        estimator.variant_, estimator.neurons_ = model.card.variant, model.network.size
+        estimator._know(inputs_of_file(model.encoding))
+        return estimator
+
+    # -------------------------------------------------------------------------------------------- scikit-learn
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        """From scikit-learn 1.6 on."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:
+        """Until scikit-learn 1.5."""
+        return {"allow_nan": self.missing != "error", "X_types": ["2darray", "string", "categorical"]}
+
+    # -------------------------------------------------------------------------------------------- notebooks
+
+    def _repr_html_(self) -> str:
+        if hasattr(self, "report_"):
+            return self.report_._repr_html_()
+        return f"<pre>{self!r}</pre>"
+
+    def _repr_mimebundle_(self, **how: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+class EnrelmRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
     """Non-linear regression by the Effective Non-Random Extreme Learning Machine.
 
     The same fit as `enrelm fit`: the number of neurons is chosen on held-out rows, then the network is refitted to all
@@ -70,32 +189,6 @@ class EnrelmRegressor(Parameters, RegressorMixin, BaseEstimator):  # type: ignor
         self._fit(given, table.source)
         self._know(inputs_of_fit(table.inputs, self.model_.encoding))
         return self
-
-    def _fit(self, given: Mapping[str, Any], frame: ArrowSource | None, sources: tuple[str, ...] = ()) -> None:
-        with as_python():
-            chosen = settings_of(FitParameters, given)
-            data = settings_of(DataSettings, given, sources=sources, frame=frame)
-            split, method = settings_of(SplitSettings, given), settings_of(MethodSettings, given)
-            where = settings_of(EngineSettings, given)
-        with running(where, chosen.progress) as engine:
-            report, model = command.fit(data, split, method, where, chosen.variant, engine)
-        self._keep(model, report)
-
-    def _keep(self, model: Model, report: FitReport) -> None:
-        self.model_ = model
-        self.report_ = Result(report)
-        self.curve_ = CurveResult(curve_of_fit(report))
-        self.variant_ = report.variant
-        self.neurons_ = model.network.size
-
-    def _know(self, inputs: Inputs) -> None:
-        """What X has to look like from now on."""
-        self._inputs = inputs
-        self.n_features_in_ = len(inputs.names)
-        if inputs.named:
-            self.feature_names_in_ = np.array(inputs.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def predict(
         self,
@@ -139,93 +232,6 @@ class EnrelmRegressor(Parameters, RegressorMixin, BaseEstimator):  # type: ignor
         columns = inputs.checked(columns_of(X, inputs.names), type(self).__name__)
         with as_python():
             return predict_table(model, ArrowSource("X", columns.table), LocalEngine(self.threads or 0), bands)
-
-    def _model(self) -> Model:
-        try:
-            model: Model = self.model_
-        except AttributeError:
-            name = type(self).__name__
-            raise NotFittedError(
-                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
-            ) from None
-        return model
-
-    @property
-    def feature_importances_(self) -> Array:
-        """(n_features_in_,) the share of the prediction's variance that each column moves; 0 for one left out."""
-        shares = dict(self._model().card.relevance)
-        return np.array([shares.get(name, 0.0) for name in self._inputs.names])
-
-    def with_neurons(self, n: int) -> EnrelmRegressor:
-        """The network of the first n neurons, without another fit: a fitted estimator of its own.
-
-        Its errors are those of the curve. It has no intervals: left-out errors are known of the fitted size only.
-        """
-        model = self._model()
-        size = model.network.size
-        if not 1 <= n <= size:
-            raise ValueError(f"with_neurons({n}): this model has networks of 1 to {size} neurons")
-        other = type(self)(**{**self.get_params(deep=False), "neurons": n, "select": None})
-        other.__dict__.update({name: value for name, value in vars(self).items() if name not in self.get_params()})
-        other.neurons_ = n
-        if n < size:
-            other.model_ = replace(model, network=model.network.first(n), card=self._card(n), intervals=Intervals())
-        return other
-
-    def _card(self, n: int) -> ModelCard:
-        """What a file says of the network of n neurons."""
-        card = self._model().card
-        train = validation = float("nan")
-        if hasattr(self, "curve_"):
-            place = min(n, len(self.curve_.train)) - 1
-            train, validation = float(self.curve_.train[place]), float(self.curve_.validation[place])
-        facts = {name: value for name, value in card.facts.items() if name != "leave_one_out_error"}
-        known = replace(card, train_error=train, validation_error=validation, facts=facts)
-        return replace(known, neurons=n, chosen_neurons=n, selection="given")
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model's file: that of `enrelm fit -o`, for `enrelm predict` and `enrelm.load`."""
-        document = self._model().to_document()
-        with as_python():
-            artifact.save(document, os.fspath(path))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> EnrelmRegressor:
-        """Read a model's file, written here or by `enrelm fit -o`. Nothing that the file says is run."""
-        with as_python():
-            model, report = load_model(os.fspath(path)), info(os.fspath(path))
-        estimator = cls(variant=model.card.variant)
-        estimator.model_ = model
-        estimator.report_ = Result(report)
-        estimator.variant_, estimator.neurons_ = model.card.variant, model.network.size
-        estimator._know(inputs_of_file(model.encoding))
-        return estimator
-
-    # -------------------------------------------------------------------------------------------- scikit-learn
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
-    def __sklearn_tags__(self) -> Any:
-        """From scikit-learn 1.6 on."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "error"
-        tags.input_tags.string = tags.input_tags.categorical = True
-        return tags
-
-    def _more_tags(self) -> dict[str, Any]:
-        """Until scikit-learn 1.5."""
-        return {"allow_nan": self.missing != "error", "X_types": ["2darray", "string", "categorical"]}
-
-    # -------------------------------------------------------------------------------------------- notebooks
-
-    def _repr_html_(self) -> str:
-        if hasattr(self, "report_"):
-            return self.report_._repr_html_()
-        return f"<pre>{self!r}</pre>"
-
-    def _repr_mimebundle_(self, **how: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
 
 EnrelmRegressor.__doc__ = f"""{EnrelmRegressor.__doc__}

@@ -6,6 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from enrelm._classifier import EnrelmClassifier
 from enrelm._errors import as_python
 from enrelm._estimators import EnrelmRegressor
 from enrelm._inputs import inputs_of_file
@@ -30,7 +33,7 @@ from enrelm_cli.variants import VARIANTS
 Data = Any  # a path or several, or a data frame
 
 
-def fit(data: Data, target: str, **options: Any) -> EnrelmRegressor:
+def fit(data: Data, target: str, **options: Any) -> EnrelmRegressor | EnrelmClassifier:
     """Fit a table to its column `target`, as `enrelm fit` does.
 
     Parameters
@@ -44,7 +47,7 @@ def fit(data: Data, target: str, **options: Any) -> EnrelmRegressor:
 
     Returns
     -------
-    EnrelmRegressor
+    EnrelmRegressor, or EnrelmClassifier where the target has classes
         Fitted; it finds columns by their names, in any order, and ignores others.
     """
     refuse_unknown(options, named_options("fit", *FITTING), "fit")
@@ -53,7 +56,15 @@ def fit(data: Data, target: str, **options: Any) -> EnrelmRegressor:
     _refuse_cluster(given, frame)
     estimator._fit(given, frame, sources)
     estimator._know(inputs_of_file(estimator.model_.encoding))
-    return estimator
+    return estimator if estimator.model_.classes is None else _classifier_of(estimator)
+
+
+def _classifier_of(estimator: EnrelmRegressor) -> EnrelmClassifier:
+    """The same fit, of a target that has classes."""
+    classifier = EnrelmClassifier(**estimator.get_params(deep=False))
+    classifier.__dict__.update(vars(estimator))
+    classifier._name(np.array(estimator.model_.classes))
+    return classifier
 
 
 def curve(data: Data, target: str, variant: str = "kernel", with_elm: bool = False, **options: Any) -> CurveResult:
@@ -123,9 +134,10 @@ def compare(
         return Result(compare_command.compare(data_, split, method_, where, elm, plan, engine))
 
 
-def load(path: str | os.PathLike[str]) -> EnrelmRegressor:
+def load(path: str | os.PathLike[str]) -> EnrelmRegressor | EnrelmClassifier:
     """Read a model's file, written by `save` or by `enrelm fit -o`. Nothing that the file says is run."""
-    return EnrelmRegressor.load(path)
+    estimator = EnrelmRegressor.load(path)
+    return estimator if estimator.model_.classes is None else _classifier_of(estimator)
 
 
 def _settings(command: str, data: Data, target: str, options: Mapping[str, Any]) -> tuple[Any, ...]:

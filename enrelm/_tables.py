@@ -91,14 +91,15 @@ class TrainingTable:
     inputs: Columns
 
 
-def training_table(X: Any, y: Any, whose: str, **beside: Any) -> TrainingTable:
-    """`beside`: a role (weight, group) and a value for each row; None where there is none."""
+def training_table(X: Any, y: Any, whose: str, labels: bool = False, **beside: Any) -> TrainingTable:
+    """`beside`: a role (weight, group) and a value for each row; None where there is none. `labels`: y has classes."""
     if y is None:
         raise ValueError(f"{whose} requires y to be passed, but the target y is None.")
     inputs = columns_of(X)
     _check_shape(inputs, whose)
     table, roles = inputs.table, {"target": _free_name(_name_of(y) or "y", inputs.names)}
-    table = table.append_column(roles["target"], pa.array(target_of(y, inputs.rows)))
+    target = [str(label) for label in labels_of(y, inputs.rows)] if labels else target_of(y, inputs.rows)
+    table = table.append_column(roles["target"], pa.array(target))
     for role, values in beside.items():
         if values is not None:
             roles[role] = _free_name(_name_of(values) or role, table.column_names)
@@ -114,27 +115,46 @@ def _check_shape(inputs: Columns, whose: str) -> None:
         raise ValueError(f"{whose} needs at least {_FEWEST} rows: n_samples={rows}")
 
 
+def labels_of(y: Any, rows: int) -> NDArray[Any]:
+    """(t,) classes: texts, integers, booleans; numbers that are not whole are none."""
+    values = _flat(y)
+    _check_rows(len(values), rows, "y")
+    if values.dtype.kind == "f":
+        if not np.isfinite(values).all():
+            raise ValueError("Input y contains NaN or infinity.")
+        if (values != np.round(values)).any():
+            raise ValueError("Unknown label type: continuous. Classes are texts, integers or booleans.")
+    if values.dtype.kind == "O" and any(value is None or value != value for value in values):
+        raise ValueError("Input y contains NaN.")
+    return values
+
+
 def target_of(y: Any, rows: int) -> NDArray[np.float64]:
     """(t,) finite numbers."""
+    numbers: NDArray[np.float64] = np.ascontiguousarray(_flat(y), dtype=np.float64)
+    _check_rows(len(numbers), rows, "y")
+    if not np.isfinite(numbers).all():
+        what = "NaN" if np.isnan(numbers).any() else "infinity or a value too large for dtype('float64')"
+        raise ValueError(f"Input y contains {what}.")
+    return numbers
+
+
+def _flat(y: Any) -> NDArray[Any]:
+    """(t,)."""
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",
             conversion_warning(),
-            stacklevel=4,
+            stacklevel=5,
         )
         values = values.ravel()
     if values.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {values.shape} instead.")
     if values.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{values}\n")
-    numbers: NDArray[np.float64] = np.ascontiguousarray(values, dtype=np.float64)
-    _check_rows(len(numbers), rows, "y")
-    if not np.isfinite(numbers).all():
-        what = "NaN" if np.isnan(numbers).any() else "infinity or a value too large for dtype('float64')"
-        raise ValueError(f"Input y contains {what}.")
-    return numbers
+    return values
 
 
 def _check_rows(found: int, rows: int, name: str) -> None:

@@ -150,7 +150,7 @@ def _class_problems(survey: Survey, column: InputColumn) -> Iterator[DataError]:
         )
     elif len(levels) < 2:
         yield DataError(
-            f"{label}: the target {name!r} is {next(iter(levels), '')!r} in every row: there is nothing to learn",
+            f"{label}: the target {name!r} has one class, {next(iter(levels), '')!r}: there is nothing to learn",
             "name another with --target",
         )
 

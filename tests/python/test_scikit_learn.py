@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enrelm import EnrelmRegressor
-from enrelm_cli.variants import VARIANTS
+from enrelm import EnrelmClassifier, EnrelmRegressor
+from enrelm_cli.variants import VARIANTS, named
 
 sklearn = pytest.importorskip("sklearn")
 from sklearn.base import clone  # noqa: E402
@@ -35,7 +35,10 @@ def expected(estimator: Any) -> dict[str, str]:
 
 
 CHECKS = parametrize_with_checks(
-    [EnrelmRegressor(variant=variant, **QUICK) for variant in VARIANTS],
+    [
+        *(EnrelmRegressor(variant=variant, **QUICK) for variant in VARIANTS if named(variant).numbers),
+        *(EnrelmClassifier(variant=variant, **QUICK) for variant in ("kernel", "logistic")),
+    ],
     **({} if OLD else {"expected_failed_checks": expected}),
 )
 

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from enrelm_cli.errors import UsageError
-from enrelm_cli.fold.folds import Sums
+from enrelm_cli.fold.folds import Engine, Sums
 from enrelm_cli.inputs.encoding import Unseen
+from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.judge.classes.metrics import Metrics, class_sums, metrics
 from enrelm_cli.model.classes import labels, sets
 from enrelm_cli.model.model import Model
 from enrelm_cli.report.beside import PredictReport
+from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.output.writer import Added, Writer
-from enrelm_cli.table.table import Batch
+from enrelm_cli.table.table import Batch, ReadOptions
+from enrelm_cli.types import Array
 
 # Between the classes of a set.
 SEPARATOR = "|"
@@ -61,6 +64,24 @@ def class_columns(model: Model, wanted: ClassesWanted) -> tuple[Added, ...]:
     if wanted.probabilities:
         added += [Added(f"p_{name}") for name in model.classes or ()]
     return tuple(added)
+
+
+@dataclass(frozen=True)
+class BatchProbabilities:
+    """Of a batch, as they are."""
+
+    model: Model
+
+    def __call__(self, batch: Batch) -> Array:
+        return self.model.probabilities(self.model.encoding.for_predict(batch)[0])
+
+
+def table_probabilities(model: Model, table: ArrowSource, engine: Engine) -> Array:
+    """(t, C) of a table in memory, read as the model's was."""
+    model.network.require()
+    opened = open_for_predict((table,), ReadOptions(), model.encoding)
+    parts = list(engine.map(opened, BatchProbabilities(model), "predicting"))
+    return np.concatenate(parts) if parts else np.zeros((0, len(model.classes or ())))
 
 
 @dataclass(frozen=True)

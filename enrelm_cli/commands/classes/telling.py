@@ -15,6 +15,9 @@ from enrelm_cli.report.class_reports import ClassFacts
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.stopwatch import Stopwatch
 
+# What a calibration that has seen the rows is worth, at most.
+_SEEN = 1.1
+
 
 @dataclass(frozen=True)
 class ToldApart:
@@ -22,19 +25,16 @@ class ToldApart:
 
     fits: tuple[ClassFit, ...]
     validation: tuple[Metrics, ...]
+    handicaps: tuple[float, ...]
 
     @property
     def best(self) -> int:
-        """The lowest log-loss of rows that were not seen: those left out of the training rows and the validation rows.
+        """The lowest log-loss of the validation rows.
 
-        A small table has too few validation rows to decide alone.
+        What has a ridge of its own is calibrated on rows left out. The others are calibrated on the validation rows
+        themselves, and have to be better by more than that is worth on a few dozen of them.
         """
-        return min(range(len(self.fits)), key=self._loss)
-
-    def _loss(self, k: int) -> float:
-        one, judged = self.fits[k], self.validation[k]
-        left_out = len(one.misses)
-        return (left_out * one.log_loss + judged.rows * judged.log_loss) / (left_out + judged.rows)
+        return min(range(len(self.fits)), key=lambda k: self.validation[k].log_loss * self.handicaps[k])
 
 
 def tell_classes(fitted: Sequence[FittedVariant], method: MethodSettings, timer: Stopwatch) -> ToldApart | None:
@@ -44,7 +44,7 @@ def tell_classes(fitted: Sequence[FittedVariant], method: MethodSettings, timer:
     with timer("probabilities"):
         fits = tuple(fit_classes(one, method) for one in fitted)
         validation = tuple(_validated(one, fit) for one, fit in zip(fitted, fits, strict=True))
-    return ToldApart(fits, validation)
+    return ToldApart(fits, validation, tuple(1.0 if one.variant.regularised else _SEEN for one in fitted))
 
 
 def _validated(fitted: FittedVariant, fit: ClassFit) -> Metrics:

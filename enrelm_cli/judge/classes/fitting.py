@@ -1,7 +1,9 @@
 """Variants that tell classes apart: their probabilities, from scores that have not seen their rows, and their worth.
 
 Scores of the kernel variants are of training rows left out; of the paper's, of the validation rows. Where a variant can
-also do logistic regression on its features, the lower left-out log-loss decides.
+also do logistic regression on its features, the lower log-loss of rows left out decides: training and validation rows
+count alike, because the kernel was tuned on the former. For the same reason the scores of training rows can be too
+sure: the slope of both together tempers that of the training rows alone, also after a refit.
 """
 
 from __future__ import annotations
@@ -52,6 +54,7 @@ class ClassFit:
     misses: Array  # (t,) 1 - p of the own class of rows left out
     weight: Array | None  # (t,) of the same rows
     log_loss: float
+    tempered: float = 1.0  # what the slope is multiplied by
 
     @property
     def kind(self) -> str:
@@ -63,9 +66,35 @@ def fit_classes(fitted: FittedVariant, method: MethodSettings) -> ClassFit:
     variant, basis = fitted.variant, fitted.basis
     own = judged(variant, basis, fitted.network.first(fitted.chosen.neurons))
     other = variant.logistic(basis, method)
-    if other is None:
-        return own
-    return min((own, judged(variant, basis, other)), key=lambda one: one.log_loss)
+    fits = [own] if other is None else [own, judged(variant, basis, other)]
+    held = [held_out(basis.data, one.network) for one in fits]
+    losses = [one.log_loss + _loss(basis.data, one, rows) for one, rows in zip(fits, held, strict=True)]
+    best = int(np.argmin(losses))
+    return _tempered(variant, basis, fits[best], held[best])
+
+
+def _tempered(variant: Variant, basis: Basis, one: ClassFit, held: LeftOutScores) -> ClassFit:
+    """With the ratio of the slope of rows left out and validation rows, each half, to that of rows left out."""
+    scores = _left_out(variant, basis, one.network)
+    if scores is None or not len(held.codes) or not len(scores.codes) or not one.calibration.slope > 0.0:
+        return one
+    weights = [np.full(len(rows.codes), 1.0 / len(rows.codes)) for rows in (scores, held)]
+    weight = np.concatenate(weights) * (len(scores.codes) + len(held.codes)) / 2.0
+    z, codes = np.concatenate([scores.z, held.z]), np.concatenate([scores.codes, held.codes])
+    both = calibrated(one.kind, class_scale(basis.data), z, codes, weight)
+    return _with_slope(basis, replace(one, tempered=both.slope / one.calibration.slope), scores)
+
+
+def _with_slope(basis: Basis, one: ClassFit, scores: LeftOutScores) -> ClassFit:
+    """The slope tempered, and what rows left out miss with it."""
+    calibration = replace(one.calibration, slope=one.calibration.slope * one.tempered)
+    log_p = calibration.log_probabilities(class_scale(basis.data), scores.z)[np.arange(len(scores.codes)), scores.codes]
+    return replace(one, calibration=calibration, misses=1.0 - np.exp(log_p))
+
+
+def _loss(data: Training, one: ClassFit, rows: LeftOutScores) -> float:
+    log_p = one.calibration.log_probabilities(class_scale(data), rows.z)[np.arange(len(rows.codes)), rows.codes]
+    return float(-np.average(log_p, weights=rows.weight)) if len(log_p) else 0.0
 
 
 def refit_classes(fitted: FittedVariant, chosen: ClassFit, basis: Basis, method: MethodSettings) -> ClassFit:
@@ -81,7 +110,9 @@ def refit_classes(fitted: FittedVariant, chosen: ClassFit, basis: Basis, method:
     if _left_out(variant, basis, network) is None:
         # No row is left out of this fit: probabilities stay those that the validation rows gave.
         return replace(chosen, network=network)
-    return judged(variant, basis, network)
+    scores = _left_out(variant, basis, network)
+    assert scores is not None
+    return _with_slope(basis, replace(judged(variant, basis, network), tempered=chosen.tempered), scores)
 
 
 def judged(variant: Variant, basis: Basis, network: Network) -> ClassFit:
