@@ -15,6 +15,7 @@ from functools import partial, reduce
 from enrelm_cli.commands.steps import Opened, PhaseOne, phase_one, split_rows
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Sums
+from enrelm_cli.fold.parts import part_of_run
 from enrelm_cli.inputs.dataset import Dataset
 from enrelm_cli.inputs.folds import fold_count, fold_splits
 from enrelm_cli.inputs.split import Side
@@ -141,7 +142,7 @@ def _fitted(
         trained = []
         for v, variant in enumerate(variants):
             begin, start = timer.total, phase.starts[variant.start]
-            with timer("output weights"):
+            with timer("output weights"), part_of_run(start.basis.data.rows.engine.progress, variant.name):
                 trained.append(train_variant(variant, start.basis, method))
             seconds[v] += start.seconds + timer.total - begin
         folds.append(trained)

@@ -15,6 +15,7 @@ from enrelm_cli.commands.facts import constant_note, data_facts, settings_facts
 from enrelm_cli.commands.steps import Opened, Timed, afresh, phase_one, split_rows
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Engine
+from enrelm_cli.fold.parts import part_of_run
 from enrelm_cli.inputs.dataset import open_dataset
 from enrelm_cli.inputs.split import CountSides, Cut, Side, TrainOnValidation
 from enrelm_cli.inputs.training import Training, training
@@ -127,7 +128,8 @@ def compare(
         opened = split_rows(dataset, replace(split, seed=seed), plan.test_size, cut)
         first = first or opened
         chosen = _chosen_methods(plan, opened.data)
-        rounds.append(_judged(chosen, opened.data, method, replace(elm, seed=seed), plan.protocol))
+        with part_of_run(engine.progress, f"split {number + 1} of {plan.repeats}"):
+            rounds.append(_judged(chosen, opened.data, method, replace(elm, seed=seed), plan.protocol))
     assert first is not None
     results = list(zip(*rounds, strict=True))
     best = min(([one.error for one in of_one] for of_one in results), key=lambda errors: float(np.mean(errors)))
@@ -170,7 +172,11 @@ def _judged(
         final, judged = training(data.rows, TrainOnValidation(data.view.split)), Side.TEST
         final_starts = _each_once(starts, lambda timed: _refitted(timed, final, method))
     task = Task(data, _bases(starts), final, _bases(final_starts), judged, method, elm)
-    return [_result(one, task, _seconds(one, starts) + _seconds(one, final_starts)) for one in chosen]
+    results = []
+    for one in chosen:
+        with part_of_run(data.rows.engine.progress, one.name):
+            results.append(_result(one, task, _seconds(one, starts) + _seconds(one, final_starts)))
+    return results
 
 
 def _bases(starts: dict[Start, Timed]) -> dict[Start, Basis]:

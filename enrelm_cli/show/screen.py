@@ -12,7 +12,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from textwrap import TextWrapper
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 _DRAWN = "⣿█▌━─│±×★●◆▲■–…·"
 # A blank at which rich does not wrap (it does at no-break spaces). Private use: `visible` keeps it out of names.
 GLUE = "\ue000"
+# How a label says what it counts, where that is not rows.
+_IN = ", in "
+# Cells beside a bar and of the shortest one.
+_LEAST_BAR = 9
 # Piped text has no width of its own; rich wants a number.
 _UNLIMITED = 100_000
 
@@ -238,6 +242,7 @@ class ProgressBar:
         self._passes = 0
         self._open: list[_Pass] = []  # a pass may start while another is under way: the innermost is drawn
         self._next = 0.0
+        self.parts: list[str] = []  # of the run that passes are of: a split, a method
 
     def start(self, label: str, total: int | None) -> None:
         with self._lock:
@@ -255,7 +260,7 @@ class ProgressBar:
             now = time.monotonic()
             if self._bar and now >= self._next:
                 self._next = now + self.interval
-                self._screen.line.draw(self._screen.err, current.bar(self._screen.err, now))
+                self._screen.line.draw(self._screen.err, current.bar(self._screen.err, now, self.parts))
 
     def finish(self) -> None:
         with self._lock:
@@ -283,31 +288,49 @@ class _Pass:
     started: float
     rows: int = 0
 
+    @property
+    def name(self) -> str:
+        return self.label.partition(_IN)[0]
+
+    @property
+    def unit(self) -> str:
+        """What is counted: rows, unless the label says otherwise ("tuning, in evaluations")."""
+        return self.label.partition(_IN)[2] or "rows"
+
     def rate(self, now: float) -> str:
         elapsed = now - self.started
-        return f"{words.count(round(self.rows / elapsed))} rows/s" if elapsed > 0 else "all at once"
+        return f"{words.count(round(self.rows / elapsed))} {self.unit}/s" if elapsed > 0 else "all at once"
+
+    def left(self, now: float) -> str:
+        """How long it will take at this rate."""
+        if not self.total or not 0 < self.rows < self.total:
+            return ""
+        return f" · {words.seconds(round((now - self.started) * (self.total - self.rows) / self.rows))} left"
 
     def log(self, now: float) -> str:
         if not self.rows:
-            return f"pass {self.number}, {self.label}: {words.seconds(now - self.started)}"
-        return f"pass {self.number}, {self.label}: {words.counted(self.rows, 'row')}, {self.rate(now)}"
+            return f"pass {self.number}, {self.name}: {words.seconds(now - self.started)}"
+        return f"pass {self.number}, {self.name}: {words.counted(self.rows, self.unit[:-1])}, {self.rate(now)}"
 
-    def bar(self, face: Face, now: float) -> str:
-        """pass 3 · Gram matrix ━━━━━━────  620,000 of 1,000,000 rows · 520,000 rows/s"""
+    def bar(self, face: Face, now: float, parts: Sequence[str] = ()) -> str:
+        """split 2 of 5 · kernel · Gram matrix ━━━━━━────  620,000 of 1,000,000 rows · 520,000 rows/s · 1.2 s left"""
         room = (face.width or 80) - 1
-        name = f"pass {self.number} · {self.label}"
-        done = f"{words.count(self.rows)} rows"
+        name = " · ".join([*(parts or (f"pass {self.number}",)), self.name])
+        done = f"{words.count(self.rows)} {self.unit}"
         share = None
         if self.total:
             share = min(1.0, self.rows / self.total)
-            done = f"{words.count(self.rows)} of {words.count(self.total)} rows"
-        fast = f"{done} · {self.rate(now)}"
+            done = f"{words.count(self.rows)} of {words.count(self.total)} {self.unit}"
+        left = self.left(now)
+        fast = f"{done} · {self.rate(now)}{left}"
+        if room - len(name) - len(fast) < _LEAST_BAR:  # what is left says more than the rate
+            fast = f"{done}{left}" if left else fast
         free = room - len(name) - len(fast) - 3
-        if share is not None and free >= 6:
+        if share is not None and free >= _LEAST_BAR - 3:
             cells = min(30, free)
             full = round(share * cells)
             return face.spell(f"{name} {'━' * full}{'─' * (cells - full)}  {fast}")
-        for text in (f"{name}  {fast}", f"{name}  {done}", name):
+        for text in (f"{name}  {fast}", f"{name}  {done}{left}", f"{name}  {done}", name):
             if len(text) <= room:
                 return face.spell(text)
         return face.spell(name)[:room]

@@ -6,11 +6,13 @@ import json
 import math
 import os
 import pty
+import re
 import shlex
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import numpy as np
 import pytest
 
 from enrelm_cli.errors import DataError, UsageError
+from enrelm_cli.fold.parts import part_of_run
 from enrelm_cli.report import words
 from enrelm_cli.report.compare_view import standings
 from enrelm_cli.report.reports import DataFacts, FitReport
@@ -412,6 +415,20 @@ def test_verbose_in_batch_logs_a_line_a_pass() -> None:
     assert first.startswith("pass 1, Gram matrix: 10,000 rows, ")
     assert first.endswith(" rows/s")
     assert second.startswith("pass 2, ")
+
+
+def test_a_bar_says_what_it_counts_what_it_is_part_of_and_how_long_is_left() -> None:
+    where = screen(terminal=True, COLUMNS="120")
+    bar = bar_on(where)
+    with part_of_run(bar, "split 2 of 5"), part_of_run(bar, "kernel"):
+        bar.start("tuning, in evaluations", 200)
+        time.sleep(0.02)
+        bar.advance(50)
+    assert re.search(
+        r"split 2 of 5 · kernel · tuning ━+─+  50 of 200 evaluations · [\d,]+ evaluations/s · .* left", where[2].text
+    )
+    bar.finish()
+    assert bar.parts == []
 
 
 def test_quiet_and_dumb_terminals_see_no_bar() -> None:
