@@ -17,7 +17,7 @@ from enrelm_cli.inputs.maps.column_map import folds_of
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.judge.fitting import FittedVariant
-from enrelm_cli.judge.spread import Errors, grounds, landmarks_for, noise_of, off_of, standard_error
+from enrelm_cli.judge.spread import Errors, grounds, landmarks_for, noise_of, off_of, standard_error, tilt_of
 from enrelm_cli.model.intervals import Intervals, Spread, order_statistics
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis
@@ -31,8 +31,9 @@ _FEW, _FEW_SIDES = 60, 200
 _FOLDS, _LARGEST_FOLD = 5, 0.6
 # Rows of a table above which the hyperparameters cannot have learnt enough of single rows to matter.
 _OPTIMISM_ROWS = 4000
-# What is known of the optimism before validation rows are looked at: `_expected`, give or take this.
-_PRIOR = 0.05
+# What is known of the optimism before validation rows are looked at: `_expected`, give or take this, or this over
+# sqrt(T) where that is less.
+_PRIOR, _PRIOR_ROWS = 0.05, 0.8
 # Inputs of a column beyond the first count for so much of a hyperparameter: tuning holds those of a column together.
 _HELD = 0.125
 
@@ -148,7 +149,7 @@ def _spreads(rows: LeftOutRows) -> Tried:
     centre, unit = _standard(rows.errors)
     standard = (rows.errors.f - centre) / unit
     noise = noise_of(rows.errors, standard, grounds(standard, None))
-    return [] if noise is None else [(Spread(centre, unit, noise.features, None), np.exp(noise.g))]
+    return [] if noise is None else [_tilted(rows.errors, Spread(centre, unit, noise.features, None), noise.g)]
 
 
 def _network_spreads(rows: LeftOutRows, final: Basis, network: Network) -> Tried:
@@ -164,8 +165,14 @@ def _network_spreads(rows: LeftOutRows, final: Basis, network: Network) -> Tried
     noise = noise_of(replace(errors, size=errors.size / wide), standard, grounds(standard, beside))
     made = [(Spread(centre, unit, None, off.features), wide)]
     if noise is not None:
-        made.append((Spread(centre, unit, noise.features, off.features), wide * np.exp(noise.g)))
+        made.append(_tilted(errors, Spread(centre, unit, noise.features, off.features), np.log(wide) + noise.g))
     return made
+
+
+def _tilted(errors: Errors, spread: Spread, log: Array) -> tuple[Spread, Array]:
+    """With log s of left-out rows (n,)."""
+    found = tilt_of(errors, log)
+    return (spread, np.exp(log)) if found is None else (replace(spread, tilt=found.tilt), np.exp(found.log))
 
 
 def _standard(errors: Errors) -> tuple[float, float]:
@@ -224,7 +231,8 @@ def optimism(winner: FittedVariant) -> float:
         float(np.var(one)) / (count * mean**2)
         for one, mean, count in zip((inside, outside), means, counts, strict=True)
     )
-    weight = _PRIOR**2 / (_PRIOR**2 + variance)
+    prior = min(_PRIOR, _PRIOR_ROWS / T**0.5) ** 2
+    weight = prior / (prior + variance)
     combined = max(0.0, expected + weight * (measured - expected))
     return float(np.exp(combined))
 

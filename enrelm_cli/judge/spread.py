@@ -11,7 +11,7 @@ least squares, so every step of Fisher scoring is a ridge regression with one an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from enrelm_cli.fold.folds import one_blas_thread
 from enrelm_cli.inputs.maps.column_map import Folds
 from enrelm_cli.kernels.arcsine import ArcsineKernel, Kernel
 from enrelm_cli.model.features import KernelFeatures
+from enrelm_cli.model.intervals import Tilt
 from enrelm_cli.phase_one.eigenbasis import landmark_projection
 from enrelm_cli.phase_one.landmarks import Landmarks
 from enrelm_cli.types import Array
@@ -32,7 +33,8 @@ _STEPS = 6
 _FAR, _FARTHEST = 4.0, 20.0
 # Rows that choose features and ridge.
 _CHOOSING = 8192
-_LEAST = np.finfo(float).tiny
+# Rows from which a tilt is fitted, its ridge, and the share of them at either end beyond which it stays as it is.
+_TILTED, _ONE, _ENDS = 1000, np.ones(1), 0.02
 
 
 def landmarks_for(rows: int) -> int:
@@ -163,6 +165,27 @@ def noise_of(rows: Errors, standard: Array, choices: Sequence[Ground]) -> Noise 
 def _inputs(one: Ground, X: Array, standard: Array) -> Array:
     own = standard[: len(X), None]
     return own if one.Z.shape[1] == 1 else np.hstack([X, own])
+
+
+@dataclass(frozen=True)
+class Tilted:
+    """A tilt, and the log spread of rows with the tilt that the rows of other folds gave."""
+
+    tilt: Tilt
+    log: Array  # (n,)
+
+
+def tilt_of(rows: Errors, log: Array) -> Tilted | None:
+    """What is left of the size of errors, by log s of left-out rows (n,) alone; None for few rows."""
+    if len(log) < _TILTED:
+        return None
+    centre = float(np.mean(log))
+    low, high = np.quantile(log - centre, (_ENDS, 1.0 - _ENDS)).tolist()
+    plain = Tilt(centre, low, high, np.zeros(3))
+    F, rest = plain.powers(log), replace(rows, size=rows.size * np.exp(-log))
+    found = regress(F, rest.size, rest.weight, _ONE)
+    b, shift = found.B[:, 0], float(found.c[0] - found.mean @ found.B[:, 0])
+    return Tilted(replace(plain, b=b, shift=shift), log + left_out(F, rest, _ONE)[:, 0])
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,32 @@ _ROUNDING = 1e-9  # of a rank
 
 
 @dataclass(frozen=True)
+class Tilt:
+    """A cubic of t = log s - centre, t kept within [low, high], that is added to log s: regressions shrink extremes."""
+
+    centre: float
+    low: float
+    high: float
+    b: Array  # (3,)
+    shift: float = 0.0
+
+    def powers(self, log: Array) -> Array:
+        """(t,) -> (t, 3)."""
+        t = np.clip(log - self.centre, self.low, self.high)
+        return np.stack([t, t * t, t * t * t], axis=1)
+
+    def of(self, log: Array) -> Array:
+        tilted: Array = log + self.powers(log) @ self.b + self.shift
+        return tilted
+
+    def check(self) -> None:
+        for name in ("centre", "low", "high", "shift"):
+            number(name, getattr(self, name))
+        must(self.low <= self.high, "'low' is above 'high'")
+        numbers("b", self.b, (3,))
+
+
+@dataclass(frozen=True)
 class Spread:
     """s(x), up to a factor."""
 
@@ -39,6 +65,7 @@ class Spread:
     unit: float
     noise: KernelFeatures | None  # one output, of [x, f] or of f alone
     off: KernelFeatures | None
+    tilt: Tilt | None = None
 
     def of(self, X: Array, f: Array) -> Array:
         """(t, d), (t,) -> (t,)."""
@@ -48,6 +75,8 @@ class Spread:
         if self.off is not None:
             far = self.off.outputs(X)
             log += 0.5 * np.log1p(np.einsum("ij,ij->i", far, far))
+        if self.tilt is not None:
+            log = self.tilt.of(log)
         spread: Array = np.exp(np.clip(log, -_STEEPEST, _STEEPEST))
         return spread
 
@@ -72,10 +101,13 @@ class Spread:
             self.noise.check(1, 1 if self.noise.Z.shape[1] == 1 else d + 1)
         if self.off is not None:
             self.off.check(self.off.size, d)
+        if self.tilt is not None:
+            self.tilt.check()
 
     def to_document(self) -> dict[str, Any]:
         noise, off = (None if one is None else one.to_document() for one in (self.noise, self.off))
-        return {"centre": self.centre, "unit": self.unit, "noise": noise, "off": off}
+        tilt = None if self.tilt is None else dict(vars(self.tilt))
+        return {"centre": self.centre, "unit": self.unit, "noise": noise, "off": off, "tilt": tilt}
 
     @staticmethod
     def from_document(document: dict[str, Any]) -> Spread:
@@ -83,7 +115,8 @@ class Spread:
             None if document[name] is None else KernelFeatures.from_document(document[name])
             for name in ("noise", "off")
         )
-        return Spread(document["centre"], document["unit"], noise, off)
+        tilt = document["tilt"]
+        return Spread(document["centre"], document["unit"], noise, off, None if tilt is None else Tilt(**tilt))
 
 
 @dataclass(frozen=True)

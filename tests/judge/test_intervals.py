@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,3 +136,82 @@ def test_rows_that_tuned_the_kernel_are_not_taken_at_their_word() -> None:
     untuned = EnrelmRegressor(**QUICK).fit(X, y).report_.intervals["optimism"]
     tuned = EnrelmRegressor(variant="kernel", tune_steps=40).fit(X, y).report_.intervals["optimism"]
     assert 1.0 <= untuned < tuned < 1.3
+
+
+# --- slow: how often intervals hold, by deciles -----------------------------------------------------------------------
+
+Size = Callable[[Array], Array]
+SPREADS: dict[str, Size] = {
+    "by a column": lambda X: 0.3 * np.exp(X[:, 0]),
+    "by an unused column": lambda X: 0.3 * np.exp(X[:, 4]),
+    "by the prediction": lambda X: 0.25 * np.exp(0.5 * smooth(X)),
+    "by two columns": lambda X: 0.3 * np.exp(0.7 * X[:, 0] - 0.7 * X[:, 1]),
+    "an interaction": lambda X: 0.3 * np.exp(1.2 * X[:, 0] * X[:, 1]),
+    "larger in the middle": lambda X: 0.6 * np.exp(-1.5 * X[:, 0] ** 2),
+    "larger at the ends": lambda X: 0.15 + 0.4 * X[:, 1] ** 2,
+    "heavy tails": lambda X: 0.2 * np.exp(X[:, 0]),
+    "skewed": lambda X: 0.3 * np.exp(0.8 * X[:, 2]),
+    "waves": lambda X: 0.3 * np.exp(0.8 * np.sin(3.0 * X[:, 3])),
+}
+ALIKE = {"normal": 0.4, "heavy tails": 0.3, "skewed": 0.4}
+
+
+def drawn(name: str, rows: int, rng: np.random.Generator) -> Array:
+    if name == "heavy tails":
+        return rng.standard_t(5, rows)
+    return rng.exponential(size=rows) - 1.0 if name == "skewed" else rng.standard_normal(rows)
+
+
+def judged(name: str, size: Size, folder: int) -> tuple[Array, Array, Array, Array]:
+    """(prediction, lower, upper, y) of 60,000 new rows of a model of 8,000."""
+    rng = np.random.default_rng(folder)
+    parts = []
+    for rows in (8000, 60_000):
+        X = rng.uniform(-1.0, 1.0, (rows, 5))
+        parts.append((X, smooth(X) + size(X) * drawn(name, rows, rng)))
+    model = EnrelmRegressor(**{**QUICK, "landmarks": 200}).fit(*parts[0])
+    X, y = parts[1]
+    y_hat, lower, upper = model.predict(X, return_interval=0.9).T
+    return y_hat, lower, upper, y
+
+
+def by_deciles(values: Array, inside: Array) -> Array:
+    place = np.argsort(np.argsort(values, kind="stable")) * 10 // len(values)
+    return np.array([inside[place == k].mean() for k in range(10)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SPREADS)
+def test_intervals_hold_by_deciles_of_width_and_prediction(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    y_hat, lower, upper, y = judged(name, SPREADS[name], 5)
+    inside = (lower <= y) & (y <= upper)
+    widths, predictions = by_deciles(upper - lower, inside), by_deciles(y_hat, inside)
+    ratio = score(lower, upper, y) / best_of_one_width(y_hat, y)
+    with capsys.disabled():
+        figures = (widths.min(), widths.max(), predictions.min(), predictions.max(), ratio)
+        print(name, round(float(inside.mean()), 3), *(round(float(one), 3) for one in figures))
+    assert np.abs(widths - 0.9).max() < 0.03
+    assert np.abs(predictions - 0.9).max() < 0.03
+    assert ratio < 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALIKE)
+def test_intervals_of_rows_with_one_noise_are_as_good_as_one_width(name: str) -> None:
+    y_hat, lower, upper, y = judged(name, lambda X: np.full(len(X), ALIKE[name]), 5)
+    assert score(lower, upper, y) < 1.01 * best_of_one_width(y_hat, y)
+
+
+@pytest.mark.slow
+def test_intervals_of_houses_hold_on_five_splits(sample_data: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.read_csv(sample_data / "houses.csv").drop(columns="house_id")
+    held = []
+    for seed in range(5):
+        order = np.random.RandomState(seed).permutation(len(table))
+        test, train = table.iloc[order[:130]], table.iloc[order[130:]]
+        model = EnrelmRegressor(variant="kernel").fit(train.drop(columns="price"), train.price)
+        found = model.predict(test.drop(columns="price"), return_interval=0.9)
+        held.append(((found.lower <= test.price) & (test.price <= found.upper)).mean())
+    # 650 rows of 520 houses: a standard error of 1.3 percentage points.
+    assert np.mean(held) > 0.88

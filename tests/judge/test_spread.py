@@ -16,6 +16,7 @@ from enrelm_cli.judge.spread import (
     off_of,
     regress,
     standard_error,
+    tilt_of,
 )
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.types import Array
@@ -114,3 +115,22 @@ def test_the_standard_error_of_a_weighted_mean() -> None:
     values = np.random.default_rng(5).standard_normal(1000)
     assert standard_error(values, np.ones(1000)) == pytest.approx(values.std() / np.sqrt(1000))
     assert standard_error(values, np.full(1000, 3.0)) == pytest.approx(values.std() / np.sqrt(1000))
+
+
+def test_a_tilt_undoes_a_spread_that_is_too_flat() -> None:
+    rng = np.random.default_rng(6)
+    log = rng.uniform(-1.0, 1.0, 3000)
+    rows = Errors(
+        log[:, None], log, np.exp(log) * np.abs(rng.standard_normal(3000)), np.ones(3000), rng.integers(0, 5, 3000)
+    )
+    found = tilt_of(rows, 0.6 * log)
+    assert found is not None
+    tilted = found.tilt.of(0.6 * log)
+    inner = np.abs(log) < 0.9
+    assert np.std((tilted - log)[inner]) < 0.1
+    # What left-out rows were judged by is what new rows get.
+    np.testing.assert_allclose(tilted, found.log, atol=0.1)
+    assert np.mean(tilted) == pytest.approx(np.mean(found.log), abs=1e-3)
+    far = found.tilt.of(np.array([50.0]))
+    assert np.isfinite(far).all()
+    assert tilt_of(rows.first(500), log[:500]) is None

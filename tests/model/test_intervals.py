@@ -117,9 +117,10 @@ def test_an_older_model_has_intervals_of_one_width_and_no_quantiles(model: Model
         ("symmetric", 1),
         ("signed", None),
         ("spread", "wide"),
-        ("spread", {"centre": 0.0, "unit": 0.0, "noise": None, "off": None}),
-        ("spread", {"centre": np.inf, "unit": 1.0, "noise": None, "off": None}),
-        ("spread", {"centre": 0.0, "unit": 1.0, "noise": {}, "off": None}),
+        ("spread", {"centre": 0.0, "unit": 0.0, "noise": None, "off": None, "tilt": None}),
+        ("spread", {"centre": np.inf, "unit": 1.0, "noise": None, "off": None, "tilt": None}),
+        ("spread", {"centre": 0.0, "unit": 1.0, "noise": None, "off": None, "tilt": {"centre": 0.0}}),
+        ("spread", {"centre": 0.0, "unit": 1.0, "noise": {}, "off": None, "tilt": None}),
     ],
 )
 def test_a_document_with_nonsense_is_refused(model: Model, name: str, value: Any) -> None:
