@@ -291,8 +291,7 @@ class Encoding(SentOnce):
         left_out = tuple(LeftOut(str(one["name"]), Kind(one["kind"]), str(one["why"])) for one in document["left_out"])
         read = ReadAs.from_document(document["read"])
         weight, unit = document["weight"], document["weight_unit"]
-        # Files of the version before classes have no such key.
-        found = document.get("classes")
+        found = document["classes"]
         classes = None if found is None else Column.from_document(found)
         return Encoding(columns, str(document["target"]), way, notes, read, left_out, weight, unit, classes)
 

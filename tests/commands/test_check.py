@@ -167,7 +167,7 @@ def test_a_target_that_drifts_along_a_date_is_found(tmp_path: Path) -> None:
     rng, base = np.random.default_rng(1), clean()
     day = rng.permutation(ROWS)
     dates = (np.datetime64("2021-01-01") + day).tolist()
-    path = written(tmp_path, {**base, "date": dates, "y": (0.02 * day + np.array(base["y"])).round(4).tolist()})
+    path = written(tmp_path, {**base, "date": dates, "y": (0.01 * day + np.array(base["y"])).round(4).tolist()})
     one = findings(succeed("check", path, "-t", "y", "-f", "json"))["time-order", "date"]
     assert "drifts" in one["text"]
     assert one["option"] == "--time date"
