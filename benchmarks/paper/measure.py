@@ -103,7 +103,7 @@ def _real(job: Job) -> Splits:
 
     def split(test: float) -> Training:
         # Seed 0 is the paper's own split; the others are further splits of the same rows.
-        split = split_of(dataset.rows, SplitSettings("shuffle", HELD_OUT, PAPER_SEED + job.seed), test)
+        split = split_of(dataset.rows, SplitSettings("shuffle", HELD_OUT, seed=PAPER_SEED + job.seed), test)
         return training(dataset.rows, split)
 
     return split

@@ -15,7 +15,7 @@ from enrelm_cli.fields import Flag, Option
 PREFIX = "ENRELM_"
 # Of a variable for an option that is on or off.
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-# Options that say where options come from, and variables that are no options: limits, and folders of tests and benchmarks.
+# Options that say where options come from; variables that are no options: limits, and folders of tests and benchmarks.
 _NOT_IN_A_FILE = ("config",)
 _OTHER_VARIABLES = ("MODEL_LIMIT", "DOWNLOAD_LIMIT", "TABLES", "PAPER_DATA", "BENCH_CACHE")
 
