@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from enrelm_cli.show.plots import Drawable
 
 # Lines of a screen that a plot leaves to the result, its axes, the next command and the prompt.
-_AROUND_A_PLOT = 13
+_AROUND_A_PLOT = 16
 # Lines that stand beside the effect of a column: headline, axes, heads, blanks, the next command and the prompt.
 _AROUND_AN_EFFECT = 17
 _LEAST_PLOT = 5
