@@ -89,7 +89,7 @@ def judged(data: Simulated, groups: bool, **options: object) -> Judged:
 
 def test_near_copies_are_warned_of_and_a_group_gives_the_error_of_new_rows() -> None:
     data = near_copies(0, origins=100, new=2000)
-    plain, grouped = (judged(data, groups, tune_steps=30, bias_variance=0.3) for groups in (False, True))
+    plain, grouped = (judged(data, groups, folds=1, tune_steps=30, bias_variance=0.3) for groups in (False, True))
     assert plain.reported < 0.3 < 0.6 < plain.fresh
     assert plain.coverage < 0.4
     assert any("--group" in one and "near-copies" in one for one in plain.warnings)
@@ -139,7 +139,8 @@ def test_sales_by_time_report_the_error_of_later_days_and_warn_without(tmp_path:
     now, later = sales(tmp_path, 500, 180)
     mean = float(np.mean([float(line.rsplit(",", 1)[1]) for line in now.read_text().splitlines()[1:]]))
     plain, timed = (
-        enrelm.fit(str(now), "sales", variant="kernel", tune_steps=30, **options) for options in ({}, {"time": "date"})
+        enrelm.fit(str(now), "sales", variant="kernel", folds=1, tune_steps=30, **options)
+        for options in ({}, {"time": "date"})
     )
     flattered, honest = (one.report_.to_json() for one in (plain, timed))
     assert flattered["validation_error"] < 0.5 * later_error(plain, later, mean)
