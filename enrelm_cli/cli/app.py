@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from enrelm_cli.cli import check, commands, explain, glossary, predict, sample, startup
+from enrelm_cli.cli import check, commands, explain, glossary, predict, sample, startup, update
 from enrelm_cli.cli.config import writing
 from enrelm_cli.cli.guard import EXIT_CODES
 from enrelm_cli.cli.program import COMMANDS, app, register
@@ -25,11 +25,13 @@ __all__ = [
     "main",
     "predict",
     "sample",
+    "update",
     "writing",
 ]
 
 # As `enrelm --help` lists them; a command that is not here comes last.
-_ORDER = ("fit", "predict", "curve", "compare", "explain", "check", "info", "export", "sample", "config", "glossary")
+_ORDER = ("fit", "predict", "curve", "compare", "explain", "update", "merge", "check", "info", "export", "sample")
+_ORDER = (*_ORDER, "config", "glossary")
 
 
 # Options take time to build: where the process is one command, those of the typed one are enough.

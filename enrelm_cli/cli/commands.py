@@ -81,6 +81,13 @@ class FitOptions(Settings):
     report: str | None = text(
         None, "Write a self-contained HTML page: what was fitted, and what it learnt.", OUTPUT, "FILE"
     )
+    updatable: bool = flag(False, "Keep sums of the rows in the model, for `enrelm update`; kernel variant.", METHOD)
+    like: str | None = text(
+        None,
+        "Settings, kernel, landmarks and encoding of this updatable model, for other rows: no search.",
+        METHOD,
+        "MODEL",
+    )
 
 
 @command
@@ -108,7 +115,11 @@ def fit(
 
     if options.fail_above is not None and method.metric == "r2":
         raise UsageError("--fail-above bounds an error, and a large R² is a good one", "gate on --metric rmse or mae")
-    report, model = library.fit(data, split, method, where, options.variant, engine_of(where, screen))
+    if options.like is not None:
+        fit_like(options.like, data, options.output, options.fail_above, where, shown, screen)
+        return
+    engine = engine_of(where, screen)
+    report, model = library.fit(data, split, method, where, options.variant, engine, options.updatable)
     error = report.gated(method.metric)
     passed = options.fail_above is None or error <= options.fail_above
     if options.output is not None and passed:
@@ -126,6 +137,30 @@ def fit(
             f"not saved: {report.gate_name(method.metric)} {error:.4f} is above --fail-above {options.fail_above:g}",
             "see `enrelm curve` and `enrelm compare`, or raise the limit",
         )
+
+
+def fit_like(
+    parent: str,
+    data: DataSettings,
+    output: str | None,
+    fail_above: float | None,
+    where: EngineSettings,
+    shown: Shown,
+    screen: Screen,
+) -> None:
+    from enrelm_cli.commands.updating.update import like
+    from enrelm_cli.model import artifact
+    from enrelm_cli.show import render
+
+    report, model = like(parent, data.sources, data.roles, data.read, engine_of(where, screen))
+    if fail_above is not None and not report.validation_error <= fail_above:
+        problem = f"not saved: validation error {report.validation_error:.4f} is above --fail-above {fail_above:g}"
+        raise GateError(problem, "fit the table afresh, or raise the limit")
+    if output is not None:
+        artifact.save(model.to_document(), output)
+        report = replace(report, model=output)
+    on_stdout = output is not None and is_stdout(output)
+    render.render(report, shown.format, screen.on_stderr() if on_stdout else screen)
 
 
 # ------------------------------------------------------------------------------------------------------------- curve

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from enrelm_cli.commands.steps import Opened
 from enrelm_cli.fold.weights import mean
 from enrelm_cli.inputs.classes.rare import rare_note
 from enrelm_cli.inputs.training import Training
+from enrelm_cli.judge.curve import Curve
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis
@@ -131,3 +133,20 @@ def constant_note(data: Training) -> tuple[str, ...]:
         return ()
     shown = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
     return (f"constant on the training rows, left out: {shown}",)
+
+
+def as_finished(report: FitReport, card: ModelCard, curve: Curve) -> FitReport:
+    """The report of a fit whose model was then made from sums."""
+    return replace(
+        report,
+        neurons=card.neurons,
+        chosen_neurons=card.chosen_neurons,
+        selection=card.selection,
+        choices=curve.choices,
+        curve=curve,
+        train_error=card.train_error,
+        validation_error=card.validation_error,
+        linear_error=card.linear_error,
+        facts=card.facts,
+        relevance=card.relevance,
+    )

@@ -13,6 +13,7 @@ from enrelm_cli.commands import facts
 from enrelm_cli.commands.choosing import Chosen, select
 from enrelm_cli.commands.classes.telling import class_facts, tell_classes
 from enrelm_cli.commands.steps import refit_everything
+from enrelm_cli.commands.updating.update import for_updates, kept_of
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.fold.weights import Weights
 from enrelm_cli.inputs.dataset import open_dataset
@@ -42,12 +43,19 @@ def fit(
     where: EngineSettings,
     variant: str,
     engine: Engine,
+    updatable: bool = False,
 ) -> tuple[FitReport, Model]:
-    """Choose n and variant on rows that validate, then refit on all rows (unless told not to)."""
+    """Choose n and variant on rows that validate, then refit on all rows (unless told not to).
+
+    `updatable`: the model keeps sums of its rows, from which its weights are made.
+    """
     timer = Stopwatch()
     with timer("reading"):
         dataset = open_dataset(data, where, engine)
-    selected = select(dataset, split, method, () if variant == "auto" else (variant,), timer)
+    names: tuple[str, ...] = () if variant == "auto" else (variant,)
+    if updatable:
+        names, split = for_updates(names, split, dataset)
+    selected = select(dataset, split, method, names, timer)
     fitted = [one.fitted for one in selected.variants]
     told = tell_classes(fitted, method, timer)
     best = told.best if told else selected.variants.index(selected.winner)
@@ -111,6 +119,10 @@ def fit(
             model = replace(model, reference=reference_of(model, dataset.rows.sample.X))
     with timer("profile"):
         model = model.profiled(dataset.rows.sample.X)
+    if updatable:
+        with timer("sums to keep"):
+            made = kept_of(model, winner.basis, dataset.content_hash, engine)
+        report, model = facts.as_finished(report, made.model.card, made.fitted.curve), made.model
     return replace(report, timings=timer.report()), model
 
 

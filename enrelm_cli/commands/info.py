@@ -42,4 +42,6 @@ def info(path: str) -> InfoReport:
         linear_metrics=None if card.linear_metrics is None else Metrics.from_json(card.linear_metrics),
         folds=card.folds,
         warnings=card.warnings,
+        kept_bytes=None if model.kept is None else model.kept.bytes,
+        history=model.history,
     )

@@ -17,7 +17,14 @@ import io
 import os
 import stat
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows: the last of two at once wins
+    fcntl = None  # type: ignore[assignment]
 
 from enrelm_cli.errors import DataError, ModelFileError, UsageError
 from enrelm_cli.model.document import canonical, checksums, fresh, is_text, verify
@@ -31,6 +38,26 @@ FORMAT_VERSION = 1
 DEFAULT_LIMIT = 4 * 1024**3
 
 _PROTOCOL = 4  # fixed: Python's own default changes with its version, and the bytes with it
+
+
+@contextmanager
+def locked(path: str | None) -> Iterator[None]:
+    """Nobody else who asks changes this file meanwhile; a process that is killed lets go. None: nothing to lock.
+
+    A file is replaced as a whole, so that the one under the name may be another by the time its lock is ours.
+    """
+    if path is None or fcntl is None:
+        yield
+        return
+    while True:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                yield
+                return
+        finally:
+            os.close(descriptor)
 
 
 def save(document: dict[str, Any], path: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from enrelm_cli.errors import DataError, ModelFileError
-from enrelm_cli.inputs.checks import must
+from enrelm_cli.inputs.checks import must, number, whole
 from enrelm_cli.inputs.classes.scale import ClassScale, Scale, scale_from
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.maps.input_map import InputMap
@@ -22,6 +22,7 @@ from enrelm_cli.model.classes import Calibration, labels
 from enrelm_cli.model.explanation.reference import Reference
 from enrelm_cli.model.features import BLOCK_BYTES, KernelFeatures, block_rows
 from enrelm_cli.model.intervals import Intervals
+from enrelm_cli.model.kept import Kept
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.model.network import Network
 from enrelm_cli.model.profile import FAR, Profile, nearest, profile_of
@@ -44,6 +45,8 @@ class Model:
     reference: Reference | None = None  # what contributions are measured from; None in models of earlier versions
     calibration: Calibration | None = None  # of classes: how their probabilities are made
     profile: Profile | None = None  # what the columns looked like at fit; None in models of earlier versions
+    kept: Kept | None = None  # sums of its rows, where they can be added to
+    history: tuple[dict[str, Any], ...] = ()  # what was done to its rows since (--updatable)
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -125,6 +128,7 @@ class Model:
             "reference": None if self.reference is None else self.reference.to_document(),
             **({} if self.calibration is None else {"calibration": self.calibration.to_document()}),
             "profile": None if self.profile is None else self.profile.to_document(),
+            **({} if self.kept is None else {"kept": self.kept.to_document(), "history": list(self.history)}),
         }
 
     @staticmethod
@@ -141,6 +145,8 @@ class Model:
                 None if document.get("reference") is None else Reference.from_document(document["reference"]),
                 Calibration.from_document(document["calibration"]) if "calibration" in document else None,
                 None if document.get("profile") is None else Profile.from_document(document["profile"]),
+                None if document.get("kept") is None else Kept.from_document(document["kept"]),
+                tuple(document.get("history", ())),
             )
             _check(model, document)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as problem:
@@ -175,6 +181,16 @@ def _check(model: Model, document: dict[str, Any]) -> None:
         model.reference.check(len(model.encoding.columns))
     if model.profile is not None:
         model.profile.check(model.encoding.columns)
+    if model.kept is not None:
+        must(not classes, "models of classes keep no sums")
+        must(model.kept.Z.shape[1] == model.input_map.d, "the sums are of other inputs")
+        must(model.kept.sums.sample.raw.shape[1] == len(model.encoding.columns), "the sample is of other columns")
+        must(isinstance(model.network.features, KernelFeatures), "only a kernel's sums can be kept")
+    for entry in model.history:
+        must(type(entry) is dict and set(entry) == {"change", "rows", "hash", "validation_error"}, "odd history")
+        must(all(type(entry[name]) is str for name in ("change", "hash")), "the history holds no texts")
+        whole("rows", entry["rows"], 0, 1 << 62)
+        number("validation_error", entry["validation_error"], lowest=0.0)
 
 
 def _check_width(model: Model) -> None:

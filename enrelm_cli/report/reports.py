@@ -296,12 +296,15 @@ class InfoReport:
     linear_metrics: Metrics | None = None
     folds: int = 1
     warnings: tuple[str, ...] = ()
+    kept_bytes: int | None = None  # of the sums that new rows can be added to; None: it keeps none
+    history: tuple[Json, ...] = ()  # what was done to its rows
 
     def to_json(self) -> Json:
         document = dict(vars(self))
         document["task"] = "regression" if self.classes is None else "classification"
         document["metrics"], document["linear_metrics"] = map(metrics_json, (self.metrics, self.linear_metrics))
         document["warnings"] = list(self.warnings)
+        document["history"] = list(self.history)
         document["inputs"] = list(self.inputs)
         document["columns"] = [column.to_json() for column in self.columns]
         document["relevance"] = [{"input": name, "share": share} for name, share in self.relevance]

@@ -46,10 +46,10 @@ from enrelm_cli.report.explain_report import ExplainReport
 from enrelm_cli.report.explain_view import explain_view
 from enrelm_cli.report.glossary import GlossaryReport
 from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, InfoReport, Json
+from enrelm_cli.report.update_report import UpdateReport, history_grid, update_view
 
-Report = (
-    FitReport | CurveReport | CompareReport | PredictReport | InfoReport | CheckReport | ExplainReport | GlossaryReport
-)
+Fitted = FitReport | CurveReport | CompareReport | UpdateReport
+Report = Fitted | PredictReport | InfoReport | CheckReport | ExplainReport | GlossaryReport
 
 # Relevances and levels beyond these are summed up in words.
 _RELEVANCES = 10
@@ -71,6 +71,8 @@ def view(report: Report) -> list[Block]:
         return explain_view(report)
     if isinstance(report, GlossaryReport):
         return glossary_view(report)
+    if isinstance(report, UpdateReport):
+        return update_view(report)
     return info_view(report)
 
 
@@ -313,6 +315,7 @@ def info_view(report: InfoReport) -> list[Block]:
             ("stopped", report.stop or ()),
             ("fitted on", ": ".join(parts) or "unknown data"),
             ("data hash", str(report.data.get("hash", ""))),
+            ("updatable", "" if report.kept_bytes is None else f"keeps {words.size(report.kept_bytes)} of sums"),
             ("settings", _settings(report.settings)),
             ("versions", " · ".join(f"{name} {version}" for name, version in report.versions.items())),
             ("notes", report.notes),
@@ -322,6 +325,7 @@ def info_view(report: InfoReport) -> list[Block]:
         blocks += confusion_blocks(found.classes, found.validation)
     blocks.append(_columns(report.columns))
     blocks += _relevance(report.relevance)
+    blocks += [history_grid(report.history)] if report.history else []
     blocks.append(_predict_command(report.path))
     return blocks
 

@@ -60,6 +60,7 @@ def rows_of(report: Report) -> list[dict[str, Any]]:
     from enrelm_cli.report.explain_report import ExplainReport, csv_rows
     from enrelm_cli.report.glossary import GlossaryReport
     from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport
+    from enrelm_cli.report.update_report import UpdateReport
 
     if isinstance(report, FitReport):
         knee = report.choices.knee
@@ -128,6 +129,8 @@ def rows_of(report: Report) -> list[dict[str, Any]]:
         terms: list[dict[str, Any]] = report.to_json()["terms"]
         return terms
     document = report.to_json()
+    if isinstance(report, UpdateReport):
+        return [{name: value for name, value in document.items() if name not in ("history", "notes", "timings")}]
     kept = "path variant neurons target train_error validation_error linear_error stop written bytes"
     return [{name: document[name] for name in kept.split()}]
 

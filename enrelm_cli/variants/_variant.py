@@ -28,6 +28,8 @@ class Variant(ABC):
     classes: ClassVar[bool] = True
     # Of variants that are as good as each other the one with the least is taken. Linear regression has 0.
     complexity: ClassVar[int] = 30
+    # Sums over rows are all that it takes: rows can be added to a model, and taken away, without the others.
+    updatable: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:

@@ -232,6 +232,7 @@ class Kernel(Variant):
     start = Start.TUNED
     complexity = 30
     regularised = True
+    updatable = True
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
         return fit(basis.data, basis.eigen, n)

@@ -1,0 +1,319 @@
+"""update, merge and fit --like: rows added to, taken from and put together in the sums of a model.
+
+new rows -> the model's own encoding, inputs and landmarks -> sums by side, beside those it keeps -> ridge, errors anew
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+
+from enrelm_cli.commands.saved import load_model
+from enrelm_cli.commands.updating.finish import Base, Finished, base_of, finish
+from enrelm_cli.commands.updating.sums import Added, keeper, network_kernel, scale_of, sums_of_table
+from enrelm_cli.errors import DataError, GateError, UsageError
+from enrelm_cli.fold.folds import Engine
+from enrelm_cli.inputs.split import HashSplit
+from enrelm_cli.inputs.survey.cells import InputColumn
+from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.inputs.training import Training
+from enrelm_cli.model import artifact
+from enrelm_cli.model.document import canonical, checksums
+from enrelm_cli.model.kept import Kept, KeptSums, merged
+from enrelm_cli.model.model import Model
+from enrelm_cli.phase_one.eigenbasis import landmark_projection
+from enrelm_cli.phase_one.phase_one import Basis
+from enrelm_cli.report.update_report import Change, UpdateReport
+from enrelm_cli.settings import ReadOptions, Roles
+from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.variants._variant import Variant
+
+# --- fit --updatable -------------------------------------------------------------------------------------------------
+
+
+def can_be_updated(variants: Sequence[Variant], data: Training) -> list[Variant]:
+    """Those whose sums over rows are all that it takes; refused before anything is fitted where there is none."""
+    kept, sample = [one for one in variants if one.updatable], data.rows.sample
+    if not kept:
+        raise UsageError(
+            f"--updatable: a model of the {variants[0].name} variant cannot be made from sums over rows alone",
+            "use --variant kernel: hidden weights and leaves need the rows themselves",
+        )
+    if not isinstance(data.view.target_scale, TargetScale):
+        raise UsageError("--updatable: models of classes cannot be updated yet", "leave it out, and fit again instead")
+    if not isinstance(data.view.split, HashSplit) or sample.group is not None or sample.time is not None:
+        raise UsageError(
+            "--updatable needs rows that fall on a side by the hash of their inputs",
+            "leave out --split shuffle, --group, --time and --validation",
+        )
+    if sample.unit is not sample.twins:
+        raise UsageError(
+            "--updatable: nearly every row repeats the inputs of another, so that rows are split one by one",
+            "later rows could not be split the same way: fit again when there are more",
+        )
+    return kept
+
+
+def kept_of(model: Model, basis: Basis, hashed: str, engine: Engine) -> Finished:
+    """A fitted kernel model with the sums of its rows: one more pass. Its weights are then those of the sums."""
+    data, kernel = basis.data, basis.tuned.kernel
+    split, scale = data.view.split, data.view.target_scale
+    assert isinstance(split, HashSplit)
+    assert isinstance(scale, TargetScale)
+    projection = landmark_projection(kernel, basis.landmarks)
+    sums: KeptSums = data.fold(keeper(data.view, kernel, basis.landmarks.Z, projection), "sums to keep")
+    kept = Kept(split, basis.landmarks.Z, projection.R, projection.triangular, sums)
+    base = Base(model.encoding, data.view.input_map, scale, kernel)
+    made = finish(replace(model, input_map=data.view.input_map), kept, base, engine)
+    change = Change("fit", sums.rows(), hashed, made.model.card.validation_error)
+    return replace(made, model=replace(made.model, history=(change.to_json(),)))
+
+
+# --- fit --like ------------------------------------------------------------------------------------------------------
+
+
+def like(
+    path: str, sources: Sequence[str], roles: Roles, read: ReadOptions, engine: Engine
+) -> tuple[UpdateReport, Model]:
+    """Settings, kernel, landmarks and encoding of another model for the rows of another table: no search."""
+    timer = Stopwatch()
+    parent = load_model(path)
+    kept = required(parent, path)
+    said = {"target": roles.target, "weight": roles.weight}
+    if replace(roles, target=None, weight=None) != Roles() or any(
+        name not in (None, getattr(parent.encoding, role)) for role, name in said.items()
+    ):
+        raise UsageError(
+            f"--like: columns have the roles that they have in {path} (target {parent.encoding.target!r})",
+            "leave out the options that name columns",
+        )
+    kernel = network_kernel(parent.network)
+    added, _ = sums_of_table(parent, kept, kernel, tuple(sources), read, engine)
+    hashed = _digest(parent, added)
+    made = finish(parent, kept.with_sums(added.sums), base_of(parent, kernel), engine).model
+    made = _told(made, (), Change("fit --like", added.sums.rows(), hashed, made.card.validation_error))
+    return _report(made, added, parent, timer), made
+
+
+# --- update ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What becomes of a model."""
+
+    path: str
+    new: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+    forget: float | None = None  # what rows that are there already count for
+    output: str | None = None  # None: the model's own file
+    fail_above: float | None = None  # validation error
+    fail_drift: float | None = None  # error of the old model on the new rows, over its validation error
+
+    def __post_init__(self) -> None:
+        if not self.new and not self.remove and self.forget is None:
+            raise UsageError("nothing to do: no new rows, no --remove and no --forget", "enrelm update MODEL NEW.csv")
+
+
+def update(wanted: Wanted, read: ReadOptions, engine: Engine) -> UpdateReport:
+    """The sums of the tables are made first; then the file is locked, read again, changed and replaced as a whole."""
+    timer = Stopwatch()
+    before = load_model(wanted.path)
+    kept, kernel = required(before, wanted.path), network_kernel(before.network)
+    tables = [
+        None if not names else sums_of_table(before, kept, kernel, names, read, engine)[0]
+        for names in (wanted.new, wanted.remove)
+    ]
+    added, removed = tables
+    if added is not None and wanted.fail_drift is not None and not _drift(added, before) <= wanted.fail_drift:
+        raise GateError(
+            f"not updated: the model's error on the new rows is {added.error:.4f}, "
+            f"{_drift(added, before):.2f} times its validation error (--fail-drift {wanted.fail_drift:g})",
+            "look at the new rows with `enrelm check`; a fresh fit may be due",
+        )
+    own = wanted.output is None or wanted.output == wanted.path
+    with artifact.locked(wanted.path if own else None):
+        model = load_model(wanted.path)
+        if family(model) != family(before):
+            raise DataError(f"{wanted.path}: another model was written there meanwhile", "run the command again")
+        made = _changed(model, wanted, added, removed, engine)
+        if wanted.fail_above is not None and not made.card.validation_error <= wanted.fail_above:
+            raise GateError(
+                f"not updated: validation error {made.card.validation_error:.4f} is above "
+                f"--fail-above {wanted.fail_above:g}",
+                "look at the new rows with `enrelm check`, or raise the limit",
+            )
+        artifact.save(made.to_document(), wanted.output or wanted.path)
+    report = _report(made, added, model, timer)
+    notes = () if removed is None else _landmark_note(kept, removed)
+    return replace(report, model=wanted.output or wanted.path, notes=(*report.notes, *notes))
+
+
+def _landmark_note(kept: Kept, removed: Added) -> tuple[str, ...]:
+    """Landmarks stay: their inputs are the model's own coordinates, whatever becomes of the rows they were."""
+    landmarks = {row.tobytes() for row in kept.Z}
+    stay = sum(row.tobytes() in landmarks for row in removed.sums.sample.X)
+    if not stay:
+        return ()
+    return (f"{stay:,} of the removed rows are landmarks: their inputs, not their targets, stay until a fresh fit",)
+
+
+def _changed(model: Model, wanted: Wanted, added: Added | None, removed: Added | None, engine: Engine) -> Model:
+    kept = required(model, wanted.path)
+    sums, changes = kept.sums, list[tuple[str, Added | None]]()
+    if removed is not None:
+        sums = _without(model, sums, removed, wanted)
+        changes.append(("remove", removed))
+    if wanted.forget is not None:
+        sums = sums.scaled(wanted.forget)
+        changes.append((f"forget {wanted.forget:g}", None))
+    if added is not None:
+        sums = sums.merge(added.sums)
+        changes.append(("update", added))
+    base = base_of(model, network_kernel(model.network))
+    made = finish(model, kept.with_sums(sums), base, engine).model
+    error = made.card.validation_error
+    told = [
+        Change(name, 0, "", error) if one is None else Change(name, one.sums.rows(), _digest(model, one), error)
+        for name, one in changes
+    ]
+    return _told(made, model.history, *told)
+
+
+def _without(model: Model, sums: KeptSums, removed: Added, wanted: Wanted) -> KeptSums:
+    if any(str(entry["change"]).startswith("forget") for entry in model.history):
+        raise UsageError(
+            "rows cannot be taken away after --forget: what each of them still counts for is not known",
+            "fit again without them",
+        )
+    if model.input_map.by_fold:
+        raise UsageError(
+            "rows cannot be taken from this model: inputs that are mean targets knew each row's own fold",
+            "fit again without them, or drop its texts of many levels",
+        )
+    left, strangers = sums.without(removed.sums)
+    if strangers or any(left.rows(side) < 0 for side in left.sides):
+        raise DataError(
+            f"{', '.join(wanted.remove)}: {max(strangers, 1):,} rows or more are not among the rows of this model",
+            "give the rows as they were when they were added: the same inputs, target and weight",
+        )
+    return left
+
+
+# --- merge -----------------------------------------------------------------------------------------------------------
+
+
+def merge(paths: Sequence[str], engine: Engine) -> tuple[UpdateReport, Model]:
+    """One model of the rows of several, which have one parent: their sums added up."""
+    timer = Stopwatch()
+    if len(paths) < 2:
+        raise UsageError("merge takes two models or more", "enrelm merge a.joblib b.joblib -o all.joblib")
+    models = [load_model(path) for path in paths]
+    kept = [required(model, path) for model, path in zip(models, paths, strict=True)]
+    first = models[0]
+    for model, path in zip(models[1:], paths[1:], strict=True):
+        if family(model) != family(first):
+            raise DataError(
+                f"{path} and {paths[0]} have other landmarks, inputs or kernels: their sums are not of the same things",
+                "fit both with `enrelm fit --like PARENT`",
+            )
+    _check_apart(models, paths)
+    made = finish(
+        first,
+        kept[0].with_sums(merged([one.sums for one in kept])),
+        base_of(first, network_kernel(first.network)),
+        engine,
+    ).model
+    earlier = tuple(entry for model in models for entry in model.history)
+    change = Change("merge", kept_rows(made), "", made.card.validation_error)
+    made = _told(made, earlier, change)
+    return _report(made, None, first, timer), made
+
+
+def _check_apart(models: Sequence[Model], paths: Sequence[str]) -> None:
+    seen: dict[str, str] = {}
+    for model, path in zip(models, paths, strict=True):
+        for hashed in {str(entry["hash"]) for entry in model.history if entry["hash"]}:
+            if hashed in seen:
+                raise DataError(
+                    f"{seen[hashed]} and {path} hold rows of the same table ({hashed}): they would count twice",
+                    "merge models of different rows",
+                )
+            seen[hashed] = path
+
+
+# --- shared ----------------------------------------------------------------------------------------------------------
+
+
+def required(model: Model, path: str) -> Kept:
+    if model.kept is None:
+        raise UsageError(f"{path} keeps no sums of its rows", "fit it with --updatable")
+    return model.kept
+
+
+def kept_rows(model: Model) -> int:
+    return 0 if model.kept is None else model.kept.sums.rows()
+
+
+def family(model: Model) -> str:
+    """Equal for models whose sums are of the same things."""
+    kept = model.kept
+    assert kept is not None
+    scale = replace(scale_of(model), low=None, high=None, errors=np.zeros(0))
+    kernel = network_kernel(model.network)
+    document = {
+        "encoding": {**model.encoding.to_document(), "notes": []},
+        "input_map": model.input_map.to_document(),
+        "scale": scale.to_document(),
+        "kernel": [getattr(kernel, name) for name in ("weight_variance", "bias_variance", "depth")],
+        "landmarks": [kept.Z, kept.R],
+        "split": [kept.split.seed, kept.split.validation_below],
+    }
+    return blake2b(repr(checksums(canonical(document, {}))).encode(), digest_size=16).hexdigest()
+
+
+def _digest(model: Model, added: Added) -> str:
+    columns = tuple(InputColumn(one.name, one.kind, one.categorical) for one in model.encoding.columns)
+    return added.content.digest(columns, model.encoding.target)
+
+
+def _drift(added: Added, model: Model) -> float:
+    return added.error / model.card.validation_error if model.card.validation_error > 0.0 else float("inf")
+
+
+def _told(made: Model, earlier: tuple[dict[str, object], ...], *changes: Change) -> Model:
+    history = (*earlier, *(change.to_json() for change in changes))
+    hashes = sorted(f"{entry['change']} {entry['hash']}" for entry in history)
+    data = {**made.card.data, "hash": blake2b(repr(hashes).encode(), digest_size=16).hexdigest()}
+    return replace(made, history=history, card=replace(made.card, data=data))
+
+
+def _report(made: Model, added: Added | None, before: Model, timer: Stopwatch) -> UpdateReport:
+    card = made.card
+    notes = [] if added is None else [*added.unseen.notes()]
+    if added is not None and _digest(before, added) in {str(entry["hash"]) for entry in before.history}:
+        notes.append(
+            "a table with these very rows is in the history already: they count twice, unless they were removed"
+        )
+    if added is not None and added.without:
+        notes.append(f"{added.without:,} rows without a target, or of weight 0, left out")
+    return UpdateReport(
+        neurons=card.neurons,
+        rows=kept_rows(made),
+        added=0 if added is None else added.sums.rows(),
+        training_rows=card.training_rows,
+        validation_rows=card.validation_rows,
+        train_error=card.train_error,
+        validation_error=card.validation_error,
+        linear_error=card.linear_error,
+        validation_error_before=before.card.validation_error,
+        new_rows_error=None if added is None else added.error,
+        drift=None if added is None else _drift(added, before),
+        target=made.encoding.target,
+        history=made.history,
+        notes=tuple(notes),
+        timings=timer.report(),
+    )
