@@ -153,3 +153,21 @@ def test_shellcheck_has_nothing_to_say() -> None:
     done = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True)
     assert done.stdout == ""
     assert len(scripts) == 3
+
+
+def test_a_nightly_update_has_a_gate_and_a_drift_alarm(shell: Shell) -> None:
+    shell.succeed("enrelm fit sample_data/network.csv -t y --updatable --no-tune -o m.joblib")
+    model = shell.folder / "m.joblib"
+    first = model.read_bytes()
+    for bars in ("1.0001 9", "9 0.0001"):
+        closed = shell.run(f"examples/nightly_update.sh m.joblib sample_data/linear.csv {bars}")
+        assert closed.returncode == 5
+        assert "kept m.joblib" in closed.stdout
+        assert model.read_bytes() == first
+    assert "updated m.joblib" in shell.succeed("examples/nightly_update.sh m.joblib sample_data/linear.csv 9 9")
+    assert model.read_bytes() != first
+
+
+def test_shards_are_put_together(shell: Shell) -> None:
+    shell.succeed("OPTIONS=--no-tune examples/federated.sh sample_data/network.csv y m.joblib sample_data/linear.csv")
+    assert "600 rows" in shell.succeed("enrelm info m.joblib")

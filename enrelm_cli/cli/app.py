@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 # As `enrelm --help` lists them; a command that is not here comes last.
-_ORDER = ("fit", "predict", "curve", "compare", "explain", "update", "merge", "check", "info", "export", "sample")
-_ORDER = (*_ORDER, "config", "glossary")
+_USUAL = ("fit", "predict", "curve", "compare", "explain", "update", "merge", "check", "info", "export", "sample")
+_ORDER = (*_USUAL, "config", "glossary")
 
 
 # Options take time to build: where the process is one command, those of the typed one are enough.

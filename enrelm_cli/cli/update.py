@@ -43,10 +43,10 @@ def update(
 ) -> None:
     """Add new rows to a model fitted with --updatable, without the old rows; or take rows away.
 
-    # in place: ridge, weights, errors and intervals anew
-    enrelm update updatable.joblib sample_data/friedman_new.csv
-    # a nightly job that keeps the old model if the new rows are unlike those before
-    enrelm update updatable.joblib sample_data/friedman.csv --fail-drift 2 -o tonight.joblib
+    # a model that keeps the sums of its rows
+    enrelm fit sample_data/network.csv -t y --updatable -o kept.joblib
+    # more rows; without -o in place
+    enrelm update kept.joblib sample_data/linear.csv --fail-above 2 -o next.joblib
     """
     sources = [model.path, *options.new, *options.remove]
     check_outputs(sources, [Output("-o", options.output, "a model")] if options.output is not None else [])
@@ -77,12 +77,12 @@ class MergeOptions(Settings):
 
 @command
 def merge(options: MergeOptions, where: EngineSettings, shown: Shown, screen: Screen) -> None:
-    """Merge models of different rows that have one parent: equal to a fit of all rows, which never travel.
+    """Merge models of different rows that have one parent: equal to a fit of all their rows together.
 
-    # two places fit their own rows like a common parent
-    enrelm merge north.joblib south.joblib -o both.joblib
-    # what a program wants to know of it
-    enrelm merge north.joblib south.joblib -o both.joblib --format json
+    # the rows of another place, with the parent's landmarks, inputs and kernel
+    enrelm fit sample_data/linear.csv --like kept.joblib -o south.joblib
+    # the rows of both, of which only sums and a sample travelled
+    enrelm merge kept.joblib south.joblib -o both.joblib
     """
     check_outputs(list(options.models), [Output("-o", options.output, "a model")])
     from enrelm_cli.commands.updating import update as library

@@ -135,7 +135,7 @@ def constant_note(data: Training) -> tuple[str, ...]:
     return (f"constant on the training rows, left out: {shown}",)
 
 
-def as_finished(report: FitReport, card: ModelCard, curve: Curve) -> FitReport:
+def as_finished(report: FitReport, card: ModelCard, curve: Curve, intervals: dict[str, Any]) -> FitReport:
     """The report of a fit whose model was then made from sums."""
     return replace(
         report,
@@ -149,4 +149,5 @@ def as_finished(report: FitReport, card: ModelCard, curve: Curve) -> FitReport:
         linear_error=card.linear_error,
         facts=card.facts,
         relevance=card.relevance,
+        intervals=intervals,
     )

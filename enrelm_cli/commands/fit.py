@@ -122,7 +122,7 @@ def fit(
     if updatable:
         with timer("sums to keep"):
             made = kept_of(model, winner.basis, dataset.content_hash, engine)
-        report, model = facts.as_finished(report, made.model.card, made.fitted.curve), made.model
+        report, model = facts.as_finished(report, made.model.card, made.fitted.curve, made.intervals), made.model
     return replace(report, timings=timer.report()), model
 
 

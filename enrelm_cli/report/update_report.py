@@ -59,7 +59,7 @@ def update_view(report: UpdateReport) -> list[Block]:
         ("notes", report.notes),
         ("model", report.model or ""),
     )
-    blocks: list[Block] = [result(report.kind, report.neurons, report.validation_error, report.linear_error), facts]
+    blocks: list[Block] = [result(report.kind, report.neurons, (report.validation_error, report.linear_error)), facts]
     blocks.append(history_grid(report.history))
     if report.model:
         line = words.shell(["enrelm", "predict", report.model, "new.csv"])

@@ -95,7 +95,7 @@ class Finished:
 
     model: Model
     fitted: FittedVariant
-    final: Basis
+    intervals: dict[str, Any]  # what is known of them
 
 
 def finish(model: Model, kept: Kept, base: Base, engine: Engine) -> Finished:
@@ -129,13 +129,23 @@ def finish(model: Model, kept: Kept, base: Base, engine: Engine) -> Finished:
         facts={**kept_facts, **facts},
         relevance=shares(network, sample.X, base.input_map.groups, names, sample.weight),
         data={**model.card.data, "rows": kept.sums.rows()},
+        metrics=None,
+        linear_metrics=None,
+        folds=1,
         versions=versions(),
     )
-    intervals = intervals_of(fitted, final, network, errors).intervals
+    found = intervals_of(fitted, final, network, errors)
     made = replace(
-        model, encoding=base.encoding, target_scale=scale, network=network, card=card, intervals=intervals, kept=kept
+        model,
+        encoding=base.encoding,
+        target_scale=scale,
+        network=network,
+        card=card,
+        intervals=found.intervals,
+        kept=kept,
     )
-    return Finished(replace(made, reference=reference_of(made, kept.sums.sample.raw)), fitted, final)
+    raw = kept.sums.sample.raw
+    return Finished(replace(made, reference=reference_of(made, raw)).profiled(raw), fitted, found.facts())
 
 
 def linear_error(kept: Kept) -> float:

@@ -16,10 +16,10 @@ from enrelm_cli.commands.updating.finish import Base, Finished, base_of, finish
 from enrelm_cli.commands.updating.sums import Added, keeper, network_kernel, scale_of, sums_of_table
 from enrelm_cli.errors import DataError, GateError, UsageError
 from enrelm_cli.fold.folds import Engine
+from enrelm_cli.inputs.dataset import Dataset
 from enrelm_cli.inputs.split import HashSplit
 from enrelm_cli.inputs.survey.cells import InputColumn
 from enrelm_cli.inputs.target_scale import TargetScale
-from enrelm_cli.inputs.training import Training
 from enrelm_cli.model import artifact
 from enrelm_cli.model.document import canonical, checksums
 from enrelm_cli.model.kept import Kept, KeptSums, merged
@@ -27,34 +27,38 @@ from enrelm_cli.model.model import Model
 from enrelm_cli.phase_one.eigenbasis import landmark_projection
 from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.report.update_report import Change, UpdateReport
-from enrelm_cli.settings import ReadOptions, Roles
+from enrelm_cli.settings import ReadOptions, Roles, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
-from enrelm_cli.variants._variant import Variant
+from enrelm_cli.variants import VARIANTS, named
 
 # --- fit --updatable -------------------------------------------------------------------------------------------------
 
 
-def can_be_updated(variants: Sequence[Variant], data: Training) -> list[Variant]:
-    """Those whose sums over rows are all that it takes; refused before anything is fitted where there is none."""
-    kept, sample = [one for one in variants if one.updatable], data.rows.sample
+def for_updates(names: Sequence[str], split: SplitSettings, dataset: Dataset) -> tuple[tuple[str, ...], SplitSettings]:
+    """The variants whose sums over rows are all that it takes, and one split: refused before anything is fitted."""
+    sample = dataset.rows.sample
+    kept = tuple(name for name in names or VARIANTS if named(name).updatable)
     if not kept:
         raise UsageError(
-            f"--updatable: a model of the {variants[0].name} variant cannot be made from sums over rows alone",
+            f"--updatable: a model of the {names[0]} variant cannot be made from sums over rows alone",
             "use --variant kernel: hidden weights and leaves need the rows themselves",
         )
-    if not isinstance(data.view.target_scale, TargetScale):
+    if dataset.encoding.classes is not None:
         raise UsageError("--updatable: models of classes cannot be updated yet", "leave it out, and fit again instead")
-    if not isinstance(data.view.split, HashSplit) or sample.group is not None or sample.time is not None:
+    marks = (sample.group, sample.time, sample.held)
+    if split.kind != "hash" or any(mark is not None for mark in marks):
         raise UsageError(
             "--updatable needs rows that fall on a side by the hash of their inputs",
             "leave out --split shuffle, --group, --time and --validation",
         )
+    if split.folds not in (None, 1):
+        raise UsageError("--updatable keeps the sums of one validation split", "leave out --folds")
     if sample.unit is not sample.twins:
         raise UsageError(
             "--updatable: nearly every row repeats the inputs of another, so that rows are split one by one",
             "later rows could not be split the same way: fit again when there are more",
         )
-    return kept
+    return kept, replace(split, folds=1)
 
 
 def kept_of(model: Model, basis: Basis, hashed: str, engine: Engine) -> Finished:
