@@ -22,10 +22,10 @@ from enrelm_cli.model.classes import Calibration, labels
 from enrelm_cli.model.explanation.reference import Reference
 from enrelm_cli.model.features import BLOCK_BYTES, KernelFeatures, block_rows
 from enrelm_cli.model.intervals import Intervals
-from enrelm_cli.model.kept import Kept
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.model.network import Network
 from enrelm_cli.model.profile import FAR, Profile, nearest, profile_of
+from enrelm_cli.model.updating.kept import Kept
 from enrelm_cli.types import Array
 
 # Characters of the names of all inputs: a column's name stands before each of its levels.

@@ -46,7 +46,7 @@ from enrelm_cli.report.explain_report import ExplainReport
 from enrelm_cli.report.explain_view import explain_view
 from enrelm_cli.report.glossary import GlossaryReport
 from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, InfoReport, Json
-from enrelm_cli.report.update_report import UpdateReport, history_grid, update_view
+from enrelm_cli.report.updating.update_report import UpdateReport, history_grid, update_view
 
 Fitted = FitReport | CurveReport | CompareReport | UpdateReport
 Report = Fitted | PredictReport | InfoReport | CheckReport | ExplainReport | GlossaryReport

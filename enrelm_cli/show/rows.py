@@ -60,7 +60,7 @@ def rows_of(report: Report) -> list[dict[str, Any]]:
     from enrelm_cli.report.explain_report import ExplainReport, csv_rows
     from enrelm_cli.report.glossary import GlossaryReport
     from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport
-    from enrelm_cli.report.update_report import UpdateReport
+    from enrelm_cli.report.updating.update_report import UpdateReport
 
     if isinstance(report, FitReport):
         knee = report.choices.knee

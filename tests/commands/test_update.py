@@ -18,8 +18,9 @@ from enrelm_cli.commands.updating.finish import base_of, finish
 from enrelm_cli.commands.updating.sums import Added, network_kernel, sums_of_table
 from enrelm_cli.errors import ModelFileError
 from enrelm_cli.fold.folds import LocalEngine
-from enrelm_cli.model import artifact, kept
+from enrelm_cli.model import artifact
 from enrelm_cli.model.model import Model
+from enrelm_cli.model.updating import kept
 from enrelm_cli.settings import ReadOptions
 from enrelm_cli.types import Array
 from tests.cli_runner import run, succeed

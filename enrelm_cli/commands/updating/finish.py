@@ -23,8 +23,8 @@ from enrelm_cli.judge.intervals import intervals_of
 from enrelm_cli.judge.relevance import shares
 from enrelm_cli.kernels.arcsine import Kernel
 from enrelm_cli.model.explanation.contributions import reference_of
-from enrelm_cli.model.kept import Kept, KeptRows
 from enrelm_cli.model.model import Model
+from enrelm_cli.model.updating.kept import Kept, KeptRows
 from enrelm_cli.phase_one.eigenbasis import Projection, SideSums
 from enrelm_cli.phase_one.landmarks import Landmarks
 from enrelm_cli.phase_one.least_squares import pseudo_solve

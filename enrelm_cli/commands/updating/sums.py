@@ -17,9 +17,9 @@ from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.survey.contents import ContentSums, content_sums
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.kernels.arcsine import Kernel, Prepared
-from enrelm_cli.model.kept import SIDES, Kept, KeptRows, KeptSums
 from enrelm_cli.model.model import Model
 from enrelm_cli.model.network import Network
+from enrelm_cli.model.updating.kept import SIDES, Kept, KeptRows, KeptSums
 from enrelm_cli.phase_one.eigenbasis import GramRows, Projection
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.table import Batch, ReadOptions

@@ -22,11 +22,11 @@ from enrelm_cli.inputs.survey.cells import InputColumn
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model import artifact
 from enrelm_cli.model.document import canonical, checksums
-from enrelm_cli.model.kept import Kept, KeptSums, merged
 from enrelm_cli.model.model import Model
+from enrelm_cli.model.updating.kept import Kept, KeptSums, merged
 from enrelm_cli.phase_one.eigenbasis import landmark_projection
 from enrelm_cli.phase_one.phase_one import Basis
-from enrelm_cli.report.update_report import Change, UpdateReport
+from enrelm_cli.report.updating.update_report import Change, UpdateReport
 from enrelm_cli.settings import ReadOptions, Roles, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.variants import VARIANTS, named
