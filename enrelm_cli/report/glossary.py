@@ -145,6 +145,9 @@ _LOG_LOSS = Term(
 )
 _EXPLAIN = _chapter(
     "Explanations and intervals",
+    updatable="How many bytes of sums the model file keeps, so that `enrelm update` can add and remove rows.",
+    change="What was done to the rows of the model: a fit, an update, a removal, a merge.",
+    history="The changes of the model, the last at the bottom, each with the hash of its table.",
     intervals="What the widths of prediction intervals follow, and from how many left-out errors.",
     effects="How the prediction moves along one column, from where it is on average.",
     average="The mean prediction, from which effects count.",
