@@ -66,8 +66,9 @@ def _choices(curve: Curve) -> str:
 
 def _compare(report: CompareReport) -> list[Block]:
     blocks = compare_view(report)
-    spread = f"mean ± standard deviation over {report.repeats} splits" if report.repeats > 1 else "one split"
-    name = f"Relative {error_name(report)} (1 = predicting the mean)"
+    # One line of 80 columns: with nine methods the screen is full.
+    spread = f"mean ± SD over {report.repeats} splits" if report.repeats > 1 else "one split"
+    name = f"Relative {error_name(report)} (1 = the mean's)"
     name = f"Mean {error_name(report)} of predicted probabilities" if of_classes(report) else name
     remark = f"{name}, {spread}. More: -v."
     ties = [block for block in blocks[1:2] if isinstance(block, Remarks)]

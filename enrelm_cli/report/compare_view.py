@@ -37,8 +37,8 @@ def _ties(report: CompareReport) -> list[Block]:
     best, *others = report.ties or (report.rows[0].method,)
     if not others:
         return []
-    text = f"Within a standard error of it: {', '.join(others)}."
-    simplest = "" if report.recommended == best else f" Recommended: {report.recommended}, the simplest of them."
+    text = f"Within a standard error: {', '.join(others)}."
+    simplest = "" if report.recommended == best else f" Recommended: {report.recommended}, the simplest."
     return [Remarks((text + simplest,))]
 
 
