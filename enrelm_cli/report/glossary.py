@@ -60,7 +60,7 @@ _ERRORS = _chapter(
     metrics="RMSE, MAE and R² of the validation rows, to the digits that their standard errors leave.",
     vs_best="An error divided by the smallest one beside it; over several tables the geometric mean.",
     as_good="Within a standard error of the best: the difference on the same rows or splits is no larger than its own "
-    "standard error. The simplest of such methods is taken and marked with a star.",
+    "standard error. One of such methods is taken, or recommended, and marked with a star.",
     interval="Share of new targets that lie between lower and upper (predict --interval).",
 )
 _R2 = Term(

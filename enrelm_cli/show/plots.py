@@ -209,7 +209,9 @@ def _scale(axis: Any, chart: Chart) -> None:
     axis.set_yscale("log" if y.log else "linear")
     axis.set_xlim(x.low, x.high * 1.05 if x.log else x.high + 0.5 * chart.x.counts)
     axis.set_ylim(y.low, y.high)
-    _ticks(axis.set_xticks, chart.x, 4 if chart.x.dates else 6)
+    # Labels of many decades are long: only those of powers of ten do not touch each other.
+    decades = chart.x.scale.log and chart.x.scale.high > 1000.0 * chart.x.scale.low
+    _ticks(axis.set_xticks, chart.x, 4 if chart.x.dates or decades else 6)
     _ticks(axis.set_yticks, chart.y, 5)
     axis.set_xlabel(chart.x.name)
     axis.set_ylabel(chart.y.name)
