@@ -44,7 +44,7 @@ def _everyday(found: dict[str, Any]) -> str:
         best = min((cells[name] for name in methods if cells[name] is not None), default=None)
         errors = ["-" if cells[one] is None else _bold(f"{cells[one]:.3f}", cells[one] == best) for one in methods]
         rows.append([cells["table"], f"{cells['rows']:,}", *errors])
-    said = "with `--target` alone, beside the defaults of gradient boosting; mean over random splits (how many: the report)"
+    said = "with `--target` alone, beside the defaults of gradient boosting; mean over random splits"
     return _markdown(said, ["table", "rows", *(shown[name] for name in methods)], rows)
 
 
