@@ -49,7 +49,8 @@ test: $(VENV)/.installed-dev
 test-all: $(VENV)/.installed-dev
 	$(PYTEST) --slow
 
-# Change one operator, number or condition at a time: do the tests notice? A log, MUTATE="--log FILE", lets it go on where it was stopped; an hour or more.
+# Change one operator, number or condition at a time: do the tests notice? With a log, MUTATE="--log FILE", a run that was
+# stopped goes on; MUTATE='judge/curve.py' is one file.
 mutate: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutate $(MUTATE)
 

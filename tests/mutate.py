@@ -1,145 +1,162 @@
 """Mutation pass: change one operator, number or condition at a time, and see whether the tests notice.
 
-    python -m tests.mutate [FILE ...] [--log FILE] [--seconds N]      (make mutate)
+    python -m tests.mutate [FILE ...] [--log FILE] [--map FILE] [--seconds N] [--most N]      (make mutate)
 
-Works on a copy of the package. Each mutant runs in a fork of a process that has numpy, scipy and pytest loaded; one
-that does not end is killed by the clock. Named constants of a module, annotations, default arguments and what is
-raised are left alone: the first are choices, not logic, and the others change no number. Prints every mutant that
-survives, and the count. The log has a line for each mutant; those in it are not run again, if they were killed.
+First the tests run once, to see which of them runs which line (the map, which is kept as long as the code is the
+same). Then each mutant is put into a fork of this process, which runs the tests of its lines until one fails: those
+that found an earlier mutant of the file first, then the quickest. A mutant that does not end is stopped by a limit of
+processor time. Prints every mutant that survives, and the counts. The log has a line for each mutant with the test that
+killed it; a mutant that the log calls killed is not run again. Mutants that change nothing a user sees are listed in
+equivalent_mutants.txt, each with the reason.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
+import gc
+import hashlib
+import json
 import os
+import resource
 import shutil
-import signal
 import sys
 import tempfile
+import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from functools import _lru_cache_wrapper
 from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from tests.mutants import Mutant, functions_of, mutants, put_in
 
 ROOT = Path(__file__).parents[1]
-_FITS = "tests/judge tests/variants tests/phase_one/test_phase_one.py tests/commands/test_compare.py"
-TESTS = {
-    "inputs/split.py": "tests/inputs/test_split.py tests/judge/test_fitting.py",
-    "judge/curve.py": "tests/judge/test_curve.py tests/judge/test_fitting.py",
-    "judge/relevance.py": "tests/judge/test_relevance.py",
-    "judge/errors.py": _FITS,
-    "judge/fitting.py": "tests/judge/test_fitting.py tests/commands/test_compare.py",
-    "judge/baselines.py": "tests/judge/test_baselines.py tests/commands/test_compare.py",
-    "judge/methods.py": "tests/commands/test_compare.py",
-    "judge/peers.py": "tests/judge/test_baselines.py tests/commands/test_compare.py",
-    "variants/__init__.py": "tests/variants",
-    "variants/_gather.py": "tests/variants/test_local.py",
-    "variants/_leaves.py": "tests/variants/test_local.py",
-    "variants/_pic.py": "tests/variants/test_local.py",
-    "variants/_variant.py": "tests/judge/test_fitting.py",
-    "variants/approximate.py": _FITS,
-    "variants/incremental.py": _FITS,
-    "variants/kernel.py": _FITS,
-    "variants/local.py": "tests/variants/test_local.py tests/variants/test_registry.py",
-}
-# More than any of these tests takes.
-_SECONDS = 300
-_SWAPS: dict[type, tuple[type, ...]] = {
-    ast.Lt: (ast.LtE, ast.GtE),
-    ast.LtE: (ast.Lt, ast.Gt),
-    ast.Gt: (ast.GtE, ast.LtE),
-    ast.GtE: (ast.Gt, ast.Lt),
-    ast.Eq: (ast.NotEq,),
-    ast.NotEq: (ast.Eq,),
-    ast.Is: (ast.IsNot,),
-    ast.IsNot: (ast.Is,),
-    ast.Add: (ast.Sub,),
-    ast.Sub: (ast.Add,),
-    ast.Mult: (ast.Div,),
-    ast.Div: (ast.Mult,),
-    ast.FloorDiv: (ast.Mult,),
-    ast.Pow: (ast.Mult,),
-    ast.And: (ast.Or,),
-    ast.Or: (ast.And,),
-}
+PACKAGE = ROOT / "enrelm_cli"
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
+# What a user sees first comes first, for a run that is stopped.
+FILES = (
+    *("judge/curve.py", "judge/errors.py", "judge/losses.py", "judge/fitting.py", "judge/metrics.py"),
+    *("variants/kernel.py", "variants/approximate.py", "variants/incremental.py", "variants/local.py"),
+    *("judge/intervals.py", "judge/spread.py", "inputs/split.py", "inputs/folds.py"),
+    *("judge/classes/*.py", "variants/*.py", "judge/*.py", "judge/explanation/*.py"),
+)
+TESTS = (
+    *("tests/judge", "tests/variants", "tests/inputs/test_split.py", "tests/inputs/test_folds.py"),
+    *("tests/phase_one/test_phase_one.py", "tests/commands/test_numbers.py", "tests/commands/test_splits.py"),
+    *("tests/commands/test_compare.py", "tests/commands/test_choosing.py", "tests/commands/test_weights.py"),
+    *("tests/commands/test_classes.py", "tests/commands/test_explain.py", "tests/commands/test_passes.py"),
+)
+# Processor seconds of tests for a mutant, by the map.
+_SECONDS = 20.0
 
 
-def sites(tree: ast.AST) -> Iterator[ast.AST]:
-    """Nodes whose change can change a number."""
-    skipped = (ast.Raise, ast.arguments, ast.AnnAssign)
-    for child in ast.iter_child_nodes(tree):
-        constant = isinstance(tree, ast.Module) and isinstance(child, (ast.Assign, ast.Import, ast.ImportFrom))
-        if constant or (isinstance(child, skipped) and not _has_value(child)):
-            continue
-        if isinstance(child, ast.AnnAssign):
-            if isinstance(tree, (ast.Module, ast.ClassDef)):
-                continue
-            assert child.value is not None
-            yield child.value
-            yield from sites(child.value)
-            continue
-        if isinstance(child, ast.FunctionDef):
-            for statement in child.body:
-                yield statement
-                yield from sites(statement)
-            continue
-        yield child
-        yield from sites(child)
+@dataclass
+class Mapper:
+    """A pytest plugin: the lines of the files that each test runs, those of its fixtures included, and its seconds."""
+
+    files: frozenset[str]
+    lines: set[tuple[str, int]] = field(default_factory=set)
+    of_fixtures: dict[str, set[tuple[str, int]]] = field(default_factory=lambda: defaultdict(set))
+    seconds_of_fixtures: dict[str, float] = field(default_factory=dict)
+    found: dict[str, tuple[float, list[tuple[str, int]]]] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+
+    def trace(self, frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_code.co_filename not in self.files:
+            return None
+        self.lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return self.trace
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
+        outside, self.lines, start = self.lines, set(), time.process_time()
+        try:
+            return (yield)
+        finally:
+            self.of_fixtures[fixturedef.argname] |= self.lines
+            self.seconds_of_fixtures[fixturedef.argname] = time.process_time() - start
+            self.lines |= outside
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        forget_results()
+        self.lines, start = set(), time.process_time()
+        threading.settrace(self.trace)
+        sys.settrace(self.trace)
+        try:
+            return (yield)
+        finally:
+            sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
+            names = getattr(item, "fixturenames", [])
+            lines = self.lines.union(*(self.of_fixtures[name] for name in names if name in self.of_fixtures))
+            prepared = sum(self.seconds_of_fixtures.get(name, 0.0) for name in names)
+            self.found[item.nodeid] = (max(time.process_time() - start, prepared), sorted(lines))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if not report.passed:
+            self.failed.add(report.nodeid)
 
 
-def _has_value(node: ast.AST) -> bool:
-    return isinstance(node, ast.AnnAssign) and node.value is not None
+def forget_results() -> None:
+    """What the tests keep of one another's work: a line is run for every test that needs it."""
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == "tests":
+            for value in list(vars(module).values()):
+                if isinstance(value, _lru_cache_wrapper):
+                    value.cache_clear()
 
 
-def mutants(source: str) -> Iterator[tuple[int, str, str]]:
-    """(line, what was changed, mutated source)."""
-    tree = ast.parse(source)
-    for index, node in enumerate(list(sites(tree))):
-        for kind in range(len(list(_changes(node)))):
-            changed = copy.deepcopy(tree)
-            place = list(sites(changed))[index]
-            before = ast.unparse(place)
-            list(_changes(place))[kind]()
-            after = ast.unparse(place)
-            if before != after:
-                yield getattr(place, "lineno", 0), f"{before}  ->  {after}".replace("\n", " "), ast.unparse(changed)
+@dataclass(frozen=True)
+class Map:
+    """Which tests run a line of a file, and the seconds of each test."""
+
+    tests: dict[tuple[str, int], set[str]]
+    seconds: dict[str, float]
+
+    @classmethod
+    def of(cls, found: dict[str, tuple[float, list[tuple[str, int]]]]) -> Map:
+        tests: dict[tuple[str, int], set[str]] = defaultdict(set)
+        for test, (_, lines) in found.items():
+            for file, line in lines:
+                tests[file, line].add(test)
+        return cls(tests, {test: seconds for test, (seconds, _) in found.items()})
+
+    def of_lines(self, path: Path, lines: range) -> set[str]:
+        return set().union(*(self.tests.get((str(path), line), set()) for line in lines))
 
 
-def _changes(node: ast.AST) -> Iterator[Callable[[], object]]:
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in _SWAPS:
-        yield from (lambda op=op: node.ops.__setitem__(0, op()) for op in _SWAPS[type(node.ops[0])])
-    if isinstance(node, (ast.BinOp, ast.BoolOp, ast.AugAssign)) and type(node.op) in _SWAPS:
-        yield from (lambda op=op: setattr(node, "op", op()) for op in _SWAPS[type(node.op)])
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        yield lambda: setattr(node, "value", node.value + 1)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
-        plain = ast.UAdd() if isinstance(node.op, ast.USub) else ast.Not()
-        operand = node.operand if isinstance(node.op, ast.USub) else ast.UnaryOp(ast.Not(), copy.deepcopy(node.operand))
-        yield lambda: (setattr(node, "op", plain), setattr(node, "operand", operand))
-    if isinstance(node, (ast.If, ast.IfExp)):
-        yield from (lambda value=value: setattr(node, "test", ast.Constant(value)) for value in (True, False))
+def read_map(kept: Path, files: list[str]) -> Map:
+    """The map from its file, or made by a run of the tests where the code is not that of the file."""
+    if not kept.exists() or json.loads(kept.read_text("utf-8"))["code"] != digest():
+        print(f"the map, by a run of {' '.join(TESTS)}", flush=True)
+        child = os.fork()
+        if not child:
+            write_map(kept, files)
+        if os.waitpid(child, 0)[1] != 0:
+            sys.exit("the tests could not be run")
+    found = json.loads(kept.read_text("utf-8"))["found"]
+    return Map.of({test: (seconds, [(file, line) for file, line in lines]) for test, (seconds, lines) in found.items()})
 
 
-def killed(copied: Path, tests: str) -> bool:
-    """Whether a fork of this process sees a test fail."""
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1] != 0
-    for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "enrelm_cli")]:
-        del sys.modules[name]
-    os.chdir(copied)
-    sys.path.insert(0, str(copied))
-    signal.alarm(_SECONDS)
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-    import pytest
+def write_map(kept: Path, files: list[str]) -> None:
+    mapper = Mapper(frozenset(str(PACKAGE / file) for file in files))
+    code = pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", *TESTS], plugins=[mapper])
+    found = {test: value for test, value in mapper.found.items() if test not in mapper.failed and value[1]}
+    kept.write_text(json.dumps({"code": digest(), "found": found}), "utf-8")
+    os._exit(0 if code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) else 1)
 
-    words = [word for word in tests.split() if (copied / word).exists()]
-    os._exit(int(pytest.main(["-q", "-x", "-n", "0", "-p", "no:cacheprovider", *words])))
+
+def digest() -> str:
+    """Of the package and its tests: a map of other code has other lines."""
+    paths = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")])
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -148,65 +165,129 @@ class Log:
 
     path: Path | None
 
-    def write(self, outcome: str, mutant: str) -> None:
+    def write(self, outcome: str, mutant: str, test: str = "") -> None:
         if self.path:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(f"{outcome}\t{mutant}\n")
+                file.write(f"{outcome}\t{mutant}\t{test}\n")
 
     def killed(self) -> set[str]:
         if not self.path or not self.path.exists():
             return set()
-        lines = [line.split("\t", 1) for line in self.path.read_text("utf-8").splitlines()]
-        return {mutant for outcome, mutant in lines if outcome == "killed"}
+        lines = [line.split("\t") for line in self.path.read_text("utf-8").splitlines()]
+        return {mutant for outcome, mutant, *_ in lines if outcome == "killed"}
 
 
-def mutate(copied: Path, name: str, log: Log, until: float) -> tuple[int, int]:
-    """How many mutants of a file there were, and how many survived."""
-    path, original = copied / "enrelm_cli" / name, (ROOT / "enrelm_cli" / name).read_text("utf-8")
-    if killed(copied, TESTS[name]):
-        sys.exit(f"{name}: its tests fail as it is")
-    count, survived, known = 0, 0, log.killed()
-    seen: Counter[str] = Counter()
-    for line, what, source_text in mutants(original):
-        if time.monotonic() > until:
-            print("out of time")
-            break
-        count += 1
-        # Without the line's number, so that a log outlives changes elsewhere in the file.
-        seen[what] += 1
-        mutant = f"{name}  {what}  ({seen[what]})"
-        if mutant in known:
-            continue
-        path.write_text(source_text, "utf-8")
-        dead = killed(copied, TESTS[name])
-        log.write("killed" if dead else "survived", mutant)
-        if not dead:
-            survived += 1
-            print(f"survived  {name}:{line}  {what[:160]}", flush=True)
-    path.write_text(original, "utf-8")
-    print(f"{name}: {count - survived} of {count} killed", flush=True)
-    return count, survived
+def equivalent() -> set[str]:
+    lines = EQUIVALENT.read_text("utf-8").splitlines() if EQUIVALENT.exists() else []
+    return {line for line in lines if line.strip() and not line.startswith("#")}
+
+
+def counted(outcomes: Counter[str]) -> str:
+    return ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+
+
+@dataclass
+class Pass:
+    """A pytest plugin: instead of running the tests that it is given, one fork for each mutant runs some of them."""
+
+    files: list[str]
+    map: Map
+    log: Log
+    until: float
+    most: float
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        items = {item.nodeid: item for item in session.items}
+        known, alike = self.log.killed(), equivalent()
+        gc.freeze()  # forks share the memory of what is loaded
+        for file in self.files:
+            outcomes: Counter[str] = Counter()
+            for mutant, outcome in self.outcomes(file, items, known, alike):
+                outcomes[outcome] += 1
+                if outcome in ("survived", "not run"):
+                    print(f"{outcome}  {mutant.lines.start}  {mutant.name[:200]}", flush=True)
+            print(
+                f"{file}: " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())), flush=True
+            )
+            self.counts += outcomes
+        return True
+
+    def outcomes(
+        self, file: str, items: dict[str, pytest.Item], known: set[str], alike: set[str]
+    ) -> Iterator[tuple[Mutant, str]]:
+        path = PACKAGE / file
+        functions = functions_of(path)
+        hits: Counter[str] = Counter()
+        for mutant in mutants(file, path.read_text("utf-8")):
+            if mutant.name in alike:
+                yield mutant, "equivalent"
+            elif mutant.name in known:
+                yield mutant, "killed"
+            elif time.monotonic() > self.until:
+                yield mutant, "left"
+            else:
+                tests = self.in_order(self.map.of_lines(path, mutant.lines) & set(items), hits)
+                test = self.killer(path, mutant, functions, [items[test] for test in tests])
+                outcome = "not run" if not tests else "survived" if test is None else "killed"
+                self.log.write(outcome, mutant.name, test or "")
+                if test:
+                    hits[test] += 1
+                yield mutant, outcome
+
+    def in_order(self, tests: set[str], hits: Counter[str]) -> list[str]:
+        """Tests that found other mutants of the file before the rest, the quickest first, while the time allows."""
+        chosen, spent = [], 0.0
+        for test in sorted(tests, key=lambda test: (self.map.seconds[test] / (1 + hits[test]), test)):
+            spent += self.map.seconds[test]
+            if chosen and spent > self.most:
+                break
+            chosen.append(test)
+        return chosen
+
+    def killer(self, path: Path, mutant: Mutant, functions: list[Any], items: list[pytest.Item]) -> str | None:
+        """The first of the tests that fails in a fork of this process, which has the mutant in it."""
+        if not items:
+            return None
+        folder = Path(tempfile.mkdtemp(prefix="enrelm-mutant"))
+        child = os.fork()
+        if not child:
+            seconds = int(10 + 5 * sum(self.map.seconds[item.nodeid] for item in items))
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+            quiet = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(quiet, stream)
+            items[0].config._tmp_path_factory._basetemp = folder  # type: ignore[attr-defined]
+            put_in(path, mutant.tree(), functions)
+            for item, after in zip(items, [*items[1:], None], strict=True):
+                (folder / "running").write_text(item.nodeid, "utf-8")
+                if any(report.failed for report in runtestprotocol(item, nextitem=after, log=False)):
+                    os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        running = (folder / "running").read_text("utf-8") if (folder / "running").exists() else items[0].nodeid
+        shutil.rmtree(folder, ignore_errors=True)
+        return running if status != 0 else None
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", help="of enrelm_cli/, such as judge/curve.py; default: all")
+    parser.add_argument("files", nargs="*", default=FILES, help="of enrelm_cli/, such as judge/curve.py; default: all")
     parser.add_argument("--log", type=Path, help="a file with a line for each mutant, to go on from")
+    parser.add_argument("--map", type=Path, default=Path(tempfile.gettempdir()) / "enrelm-mutants.json")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many seconds")
+    parser.add_argument(
+        "--most", type=float, default=_SECONDS, help="processor seconds of tests for each mutant, by the map"
+    )
     asked = parser.parse_args()
-    import scipy.linalg
-    import scipy.optimize  # noqa: F401
-
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as scratch:
-        copied = Path(scratch)
-        for name in ("enrelm_cli", "tests", "sample_data", "docs", "pyproject.toml"):
-            source = ROOT / name
-            shutil.copytree(source, copied / name) if source.is_dir() else shutil.copy(source, copied / name)
-        counts = [mutate(copied, name, Log(asked.log), start + asked.seconds) for name in asked.files or TESTS]
-    total, alive = (sum(column) for column in zip(*counts, strict=True))
-    print(f"{total} mutants, {alive} survived, {time.monotonic() - start:.0f} s")
-    return 0
+    everything = [str(path.relative_to(PACKAGE)) for pattern in FILES for path in sorted(PACKAGE.glob(pattern))]
+    asked_for = [str(path.relative_to(PACKAGE)) for pattern in asked.files for path in sorted(PACKAGE.glob(pattern))]
+    kept = read_map(asked.map, list(dict.fromkeys(everything)))
+    run = Pass(list(dict.fromkeys(asked_for)), kept, Log(asked.log), start + asked.seconds, asked.most)
+    code = pytest.main(["-q", "-s", "-n", "0", "-p", "no:cacheprovider", *TESTS], plugins=[run])
+    print(f"{sum(run.counts.values())} mutants: {counted(run.counts)}; {time.monotonic() - start:.0f} s")
+    return int(code)
 
 
 if __name__ == "__main__":
