@@ -58,7 +58,11 @@ class PredictOptions(Settings):
         "SHARE",
         flags=("--quantile",),
     )
-    explain: bool = flag(False, "Add the average prediction and what each column adds to it (effect_COLUMN).", OUTPUT)
+    explain: bool = flag(
+        False,
+        "Add the average prediction and what each column adds to it (effect_COLUMN); of classes: to their log-odds.",
+        OUTPUT,
+    )
     explain_top: int | None = whole(
         None, "Only the K largest effects of each row: their columns and values.", OUTPUT, at_least=1, metavar="K"
     )

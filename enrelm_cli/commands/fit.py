@@ -115,8 +115,8 @@ def fit(
         model = replace(model, calibration=chosen.calibration.with_misses(chosen.misses))
     if found is not None:
         model = replace(model, intervals=found.intervals)
-        with timer("explanation"):
-            model = replace(model, reference=reference_of(model, dataset.rows.sample.X))
+    with timer("explanation"):
+        model = replace(model, reference=reference_of(model, dataset.rows.sample.X))
     with timer("profile"):
         model = model.profiled(dataset.rows.sample.X)
     if updatable:

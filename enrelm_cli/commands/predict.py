@@ -26,7 +26,7 @@ from enrelm_cli.fold.weights import Weights, times, total
 from enrelm_cli.inputs.encoding import Unseen
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.inputs.target_scale import TargetScale
-from enrelm_cli.model.explanation.columns import ExplainedRows
+from enrelm_cli.model.explanation.columns import ExplainedClasses, ExplainedRows
 from enrelm_cli.model.features import BLOCK_BYTES
 from enrelm_cli.model.model import Model
 from enrelm_cli.output_formats import CSV, OutputFormat
@@ -79,9 +79,9 @@ class Wanted:
         if self.append and self.ids:
             raise UsageError("--append already keeps every column", "leave out --id or --append")
 
-    def explained(self, model: Model) -> ExplainedRows | None:
-        """What explains the rows, where that is wanted."""
-        return ExplainedRows.of(model, self.explain_top) if self.explain or self.explain_top is not None else None
+    @property
+    def with_parts(self) -> bool:
+        return self.explain or self.explain_top is not None
 
 
 class Predicting(Protocol):
@@ -182,8 +182,6 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     model = load_model(path)
     model.network.require()
     refuse_other_task(model, bool(wanted.intervals or wanted.quantiles), wanted.classes)
-    if model.classes is not None and (wanted.explain or wanted.explain_top is not None):
-        raise UsageError("--explain is for numbers so far, and this model tells classes apart", "leave it out")
     bands = bands_of(model, wanted.intervals, wanted.quantiles)
     if engine.elsewhere:
         check_files(wanted.sources)
@@ -199,15 +197,21 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
         with_target=True,
         typed=wanted.format.is_typed,
     )
-    explained = None if model.classes is not None else wanted.explained(model)
-    usual = added_columns(bands, explained) if model.classes is None else class_columns(model, wanted.classes)
+    work: Predicting
+    if model.classes is None:
+        explained = ExplainedRows.of(model, wanted.explain_top) if wanted.with_parts else None
+        usual = added_columns(bands, explained)
+    else:
+        scored = ExplainedClasses.of(model, wanted.explain_top) if wanted.with_parts else None
+        usual = class_columns(model, wanted.classes, scored)
     drift = wanted.drift.rows(model)
     added = _with_free_names(usual, opened.beside)
     writer = writer_of(wanted.format, opened.layout, opened.kept, added, wanted.digits)
     totals: list[tuple[Sums, Unseen]] = []
-    work: Predicting = PredictBatch(model, writer, bands, limit, explained)
-    if model.classes is not None:
-        work = PredictClasses(model, writer, wanted.classes, wanted.classes.width(model), limit)
+    if model.classes is None:
+        work = PredictBatch(model, writer, bands, limit, explained)
+    else:
+        work = PredictClasses(model, writer, wanted.classes, wanted.classes.width(model), limit, scored)
     work = work if drift is None else Compared(work, drift)
 
     def parts() -> Iterator[Any]:

@@ -32,6 +32,10 @@ class LinearFeatures:
         total: Array = beta[0] * (X @ self.B)
         return total
 
+    def along(self, direction: Array) -> LinearFeatures:
+        """Of q targets, those of one: f(x) times direction (q,)."""
+        return LinearFeatures(self.B @ direction)
+
     def take(self, order: NDArray[np.int64]) -> LinearFeatures:
         if len(order) != 1 or order[0] != 0:
             raise ValueError("a linear model has one hidden output")

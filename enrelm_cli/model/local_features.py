@@ -7,7 +7,7 @@ m + n_b kernel values and one product a row. It is one hidden output: the leaves
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,6 +55,10 @@ class LocalFeatures:
                 block = places[start : start + height]
                 values[block] = landmarks.against(X[block]) @ c + own.against(X[block]) @ a
         return values
+
+    def along(self, direction: Array) -> LocalFeatures:
+        """Of q targets, those of one: f(x) times direction (q,)."""
+        return replace(self, C=self.C @ direction, a=self.a @ direction)
 
     def take(self, order: NDArray[np.int64]) -> LocalFeatures:
         if len(order) != 1 or order[0] != 0:

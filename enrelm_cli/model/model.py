@@ -178,7 +178,8 @@ def _check(model: Model, document: dict[str, Any]) -> None:
     model.network.check(model.input_map.d, scale.targets if isinstance(scale, ClassScale) else ())
     model.intervals.check(model.input_map.d)
     if model.reference is not None:
-        model.reference.check(len(model.encoding.columns))
+        scores = scale.targets and (scale.classes,) if isinstance(scale, ClassScale) else ()
+        model.reference.check(len(model.encoding.columns), scores)
     if model.profile is not None:
         model.profile.check(model.encoding.columns)
     if model.kept is not None:

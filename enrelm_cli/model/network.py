@@ -49,6 +49,16 @@ class Network:
         order = None if self.order is None else self.order[:n]
         return replace(self, features=self.features.take(np.arange(n)), beta=self.beta[:n], order=order)
 
+    def along(self, direction: Array) -> Network:
+        """Of several targets, the network of one number: predictions times direction (q,)."""
+        features, beta = self.features, self.beta
+        if isinstance(features, (LocalFeatures, LinearFeatures)):
+            features, beta = features.along(beta[0] * direction), np.ones(1)
+        else:
+            beta = beta @ direction
+        intercept = float(np.broadcast_to(self.intercept, direction.shape) @ direction)
+        return replace(self, features=features, beta=beta, intercept=intercept, left_out=None)
+
     def predict(self, X: Array) -> Array:
         """Standardised rows to standardised predictions: (t, d) -> (t, ...)."""
         return self.intercept + (self._combined(X) if self.size else np.zeros((len(X), *self.beta.shape[1:])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,28 @@ def test_a_name_that_the_table_has_already_is_kept(model: str, tmp_path: Path) -
     found = succeed("predict", model, str(table), "--append", "--explain")
     assert "average_2" in rows(found.stdout)[0]
     assert "ours is called 'average_2'" in found.stderr
+
+
+def test_effects_of_classes_add_up_to_their_scores(tmp_path: Path) -> None:
+    path = str(tmp_path / "heating.joblib")
+    succeed("fit", HOUSES, "-t", "heating", "--drop", "house_id,price", "--variant", "logistic", "-o", path)
+    every = rows(succeed("predict", path, NEW, "--explain", "--probabilities").stdout)
+    classes = [name.removeprefix("p_") for name in every[0] if name.startswith("p_")]
+    for row in every:
+        total = {}
+        for one in classes:
+            effects = [float(value) for name, value in row.items() if name.startswith(f"effect_{one}_")]
+            total[one] = float(row[f"average_{one}"]) + sum(effects)
+            assert total[one] == pytest.approx(float(row[f"score_{one}"]), abs=1e-9)
+        whole = sum(math.exp(score) for score in total.values())
+        for one in classes:
+            assert math.exp(total[one]) / whole == pytest.approx(float(row[f"p_{one}"]), abs=1e-9)
+    some = rows(succeed("predict", path, NEW, "--explain-top", "2").stdout)
+    assert list(some[0]) == [
+        "prediction", "score", "average", "column_1", "effect_1", "column_2", "effect_2", "effect_rest",
+    ]  # fmt: skip
+    for row, full in zip(some, every, strict=True):
+        assert float(row["score"]) == pytest.approx(float(full[f"score_{row['prediction']}"]), abs=1e-9)
 
 
 def test_no_effect_at_all_is_a_usage_error(model: str) -> None:

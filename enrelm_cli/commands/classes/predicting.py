@@ -13,6 +13,7 @@ from enrelm_cli.inputs.encoding import Unseen
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.judge.classes.metrics import Metrics, class_sums, metrics
 from enrelm_cli.model.classes import labels, sets
+from enrelm_cli.model.explanation.columns import ExplainedClasses
 from enrelm_cli.model.model import Model
 from enrelm_cli.report.beside import PredictReport
 from enrelm_cli.table.memory import ArrowSource
@@ -57,12 +58,14 @@ def refuse_other_task(model: Model, bands: bool, wanted: ClassesWanted) -> None:
         )
 
 
-def class_columns(model: Model, wanted: ClassesWanted) -> tuple[Added, ...]:
+def class_columns(model: Model, wanted: ClassesWanted, explained: ExplainedClasses | None = None) -> tuple[Added, ...]:
     added = [Added("prediction", is_text=True)]
     if wanted.set_level is not None:
         added.append(Added("set", is_text=True))
     if wanted.probabilities:
         added += [Added(f"p_{name}") for name in model.classes or ()]
+    if explained is not None:
+        added += [Added(name, is_text) for name, is_text in zip(explained.names, explained.are_texts, strict=True)]
     return tuple(added)
 
 
@@ -93,6 +96,7 @@ class PredictClasses:
     wanted: ClassesWanted
     width: float | None  # of a set: the probability that a class may be short of 1
     limit: int  # bytes of a block of rows
+    explained: ExplainedClasses | None = None
 
     def __call__(self, batch: Batch) -> tuple[Any, Sums, Unseen]:
         X, y, unseen = self.model.encoding.for_predict(batch)
@@ -112,7 +116,8 @@ class PredictClasses:
             "weight": float(w[known].sum()),
         }
         names = {f"judged {name}": value for name, value in sums.values.items()}
-        return self.writer.part(self._values(p, inside), batch), Sums({**counted, **names}), unseen
+        parts = [] if self.explained is None else self.explained(X, labels(p, self.wanted.threshold))
+        return self.writer.part([*self._values(p, inside), *parts], batch), Sums({**counted, **names}), unseen
 
     def _values(self, p: Any, inside: Any) -> list[Any]:
         """The values of each column of `class_columns`, in the same order."""

@@ -17,12 +17,15 @@ function the effects are its parts, of a linear one beta_k (x_k - mean of x_k).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from enrelm_cli.fold.folds import one_blas_thread
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.explanation.gradients import Gradient, smooth_parts
 from enrelm_cli.model.explanation.reference import Reference
+from enrelm_cli.model.explanation.scores import MOST, places, score_model
 from enrelm_cli.model.features import BLOCK_BYTES, block_rows
 from enrelm_cli.model.model import Model
 from enrelm_cli.types import Array
@@ -48,8 +51,9 @@ def contributions(model: Model, X: Array, reference: Reference) -> tuple[Array, 
     effects -= reference.offsets
     used, scale = used_columns(model), model.target_scale
     assert isinstance(scale, TargetScale)
-    effects[:, used] = _adding_up(effects[:, used], u - reference.average)
-    return y, scale.scale * effects, scale.mean + scale.scale * reference.average
+    average = float(reference.average)
+    effects[:, used] = _adding_up(effects[:, used], u - average)
+    return y, scale.scale * effects, scale.mean + scale.scale * average
 
 
 def used_columns(model: Model) -> list[int]:
@@ -78,10 +82,21 @@ def path_effects(model: Model, X: Array, limit: int = BLOCK_BYTES) -> tuple[Arra
 
 
 @one_blas_thread
-def reference_of(model: Model, X: Array) -> Reference:
-    """Of an even sample of raw rows (t, columns) in the order of a hash."""
+def reference_of(model: Model, X: Array) -> Reference | None:
+    """Of an even sample of raw rows (t, columns) in the order of a hash; None of too many classes."""
+    if model.classes is None:
+        return _reference_of(model, X, 1)
+    every = places(model)
+    if len(every) > MOST:
+        return None
+    models = [score_model(replace(model, reference=None), place) for place in every]
+    found = [_reference_of(one, X, len(every)) for one in models]
+    return Reference.stacked(found) if len(found) > 1 else found[0]
+
+
+def _reference_of(model: Model, X: Array, times: int) -> Reference:
     cost = 4.0 * _NODES[1][0] * max(model.network.kernel_values, model.network.size, 1) * model.input_map.d
-    u, effects = path_effects(model, X[: int(np.clip(_WORK / cost, *_ROWS))])
+    u, effects = path_effects(model, X[: int(np.clip(_WORK / (cost * times), *_ROWS))])
     return Reference(float(u.mean()), effects.mean(axis=0))
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from enrelm_cli.kernels.arcsine import ArcsineKernel, PreparedRows
 from enrelm_cli.kernels.gradients import gradient
 from enrelm_cli.model.features import HiddenLayer, KernelFeatures
+from enrelm_cli.model.linear_features import LinearFeatures
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.model.network import Network
 from enrelm_cli.types import Array
@@ -46,6 +47,8 @@ def smooth_parts(network: Network, X: Array) -> Iterator[SmoothPart]:
     elif isinstance(features, KernelFeatures) and isinstance(features.prepared, PreparedRows):
         slopes = partial(_of_kernel, features.prepared, features.P @ network.beta)
         yield SmoothPart(every, slopes, _reach(features.prepared.kernel, X))
+    elif isinstance(features, LinearFeatures):
+        yield SmoothPart(every, partial(_of_line, features.B * network.beta[0]), np.zeros(len(X)))
     elif isinstance(features, LocalFeatures) and isinstance(features.kernel, ArcsineKernel):
         yield from _of_leaves(features, float(network.beta[0]), X)
     else:
@@ -56,6 +59,10 @@ def _of_layer(layer: HiddenLayer, beta: Array, X: Array) -> Array:
     """sum_j beta_j sigma'(w_j . x) w_j."""
     slopes: Array = (layer.sigma.slope(X @ layer.W.T) * beta) @ layer.W
     return slopes
+
+
+def _of_line(slopes: Array, X: Array) -> Array:
+    return np.broadcast_to(slopes, X.shape)
 
 
 def _of_kernel(landmarks: PreparedRows, weights: Array, X: Array) -> Array:
