@@ -31,6 +31,7 @@ SECTIONS = {
     "splits": ("splits", False),
     "tables": ("tables", False),
     "local": ("local", False),
+    "classes": ("classes", False),
 }
 
 
@@ -64,8 +65,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sizes: to see that it works, not how fast it is")
     parser.add_argument("--render", action="store_true", help="write the report again from results.json")
     parser.add_argument("--folder", type=Path, help="where the results go (benchmarks/, or benchmarks/quick/)")
-    parser.add_argument("--tables", metavar="NAME,...", default="", help="only these tables of `tables` and `local`")
-    parser.add_argument("--splits", type=int, default=5, metavar="K", help="splits of each table of `tables`")
+    parser.add_argument(
+        "--tables", metavar="NAME,...", default="", help="only these tables of `tables`, `classes`, `local`"
+    )
+    parser.add_argument(
+        "--splits", type=int, default=5, metavar="K", help="splits of each table of `tables` and `classes`"
+    )
     parser.add_argument("--part", help=argparse.SUPPRESS)
     options = parser.parse_args()
     partial = options.quick or options.tables or options.splits < 5

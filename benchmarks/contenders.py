@@ -20,8 +20,8 @@ PACKAGES = {
 }
 
 
-def read(train: str, test: str) -> tuple[Any, Any, Any, list[str]]:
-    """Inputs to train on and to predict, the target of the first, and which columns are text."""
+def read(train: str, test: str, label: bool = False) -> tuple[Any, Any, Any, list[str]]:
+    """Inputs to train on and to predict, the target of the first (or its labels), and which columns are text."""
     import pandas as pd
 
     first = pd.read_csv(train, keep_default_na=False, na_values=[""])
@@ -33,7 +33,7 @@ def read(train: str, test: str) -> tuple[Any, Any, Any, list[str]]:
     for table in (X, X_new):
         table[texts] = table[texts].fillna("").astype(str)
         table[numbers] = table[numbers].astype(float)
-    return X, first[target].to_numpy(float), X_new, texts
+    return X, first[target].astype(str if label else float).to_numpy(), X_new, texts
 
 
 def catboost(X: Any, X_new: Any, texts: list[str], threads: int) -> tuple[Any, Any, Any]:
@@ -48,7 +48,7 @@ def catboost(X: Any, X_new: Any, texts: list[str], threads: int) -> tuple[Any, A
 def lightgbm(X: Any, X_new: Any, texts: list[str], threads: int) -> tuple[Any, Any, Any]:
     from lightgbm import LGBMRegressor
 
-    X, X_new = _as_categories(X, X_new, texts)
+    X, X_new = as_categories(X, X_new, texts)
     plain = [f"c{k}" for k in range(X.shape[1])]  # LightGBM refuses some characters in names
     return LGBMRegressor(n_jobs=threads, verbose=-1), X.set_axis(plain, axis=1), X_new.set_axis(plain, axis=1)
 
@@ -68,16 +68,16 @@ def ridge(X: Any, X_new: Any, texts: list[str], _threads: int) -> tuple[Any, Any
     import numpy as np
     from sklearn.linear_model import RidgeCV
 
-    return _linear_model(RidgeCV(alphas=np.logspace(-3, 4, 15)), X, texts), X, X_new
+    return linear_model(RidgeCV(alphas=np.logspace(-3, 4, 15)), X, texts), X, X_new
 
 
 def linear(X: Any, X_new: Any, texts: list[str], _threads: int) -> tuple[Any, Any, Any]:
     from sklearn.linear_model import LinearRegression
 
-    return _linear_model(LinearRegression(), X, texts), X, X_new
+    return linear_model(LinearRegression(), X, texts), X, X_new
 
 
-def _linear_model(model: Any, X: Any, texts: list[str]) -> Any:
+def linear_model(model: Any, X: Any, texts: list[str]) -> Any:
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -89,7 +89,7 @@ def _linear_model(model: Any, X: Any, texts: list[str]) -> Any:
     return make_pipeline(make_column_transformer((scaled, numbers), (indicators, texts)), model)
 
 
-def _as_categories(X: Any, X_new: Any, texts: list[str]) -> tuple[Any, Any]:
+def as_categories(X: Any, X_new: Any, texts: list[str]) -> tuple[Any, Any]:
     import pandas as pd
 
     for name in texts:

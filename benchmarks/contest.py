@@ -64,11 +64,17 @@ def split_table(path: Path, seed: int, folder: Path) -> Split:
     rows = [row for row in rows if row[-1].strip()]
     order = np.random.RandomState(seed).permutation(len(rows))
     cut = -(-len(rows) // 4)
-    files = [folder / f"{path.stem}-{seed}-{part}.csv" for part in ("train", "test")]
-    for target, places in zip(files, (order[cut:], order[:cut]), strict=True):
+    return write_split(path.stem, seed, folder, header, [rows[k] for k in order[cut:]], [rows[k] for k in order[:cut]])
+
+
+def write_split(
+    name: str, seed: int, folder: Path, header: list[str], train: list[list[str]], test: list[list[str]]
+) -> Split:
+    files = [folder / f"{name}-{seed}-{part}.csv" for part in ("train", "test")]
+    for target, rows in zip(files, (train, test), strict=True):
         with target.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows([header, *(rows[k] for k in places)])
-    return Split(path.stem, *files, len(rows), len(header) - 1)
+            csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    return Split(name, *files, len(train) + len(test), len(header) - 1)
 
 
 def judge(method: str, split: Split, plan: Plan, options: Sequence[str] = (), program: Program | None = None) -> Result:
@@ -85,21 +91,26 @@ def judge(method: str, split: Split, plan: Plan, options: Sequence[str] = (), pr
 
 
 def _key(method: str, split: Split, threads: int, options: Sequence[str], program: Program | None) -> str:
-    ours = program.revision if program else _our_code()
-    version = ours if method == "enrelm" else _peer_code() + version_of(PACKAGES[method])
+    ours = program.revision if program else our_code()
+    version = ours if method == "enrelm" else peer_code("contenders") + version_of(PACKAGES[method])
+    return key_of([method, *options, version, str(threads)], split)
+
+
+def key_of(words: Sequence[str], split: Split) -> str:
+    """Of a result that is kept: all that it depends on, the rows included."""
     files = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (split.train, split.test)]
-    return hashlib.sha256("\n".join([method, *options, version, str(threads), *files]).encode()).hexdigest()[:24]
+    return hashlib.sha256("\n".join([*words, *files]).encode()).hexdigest()[:24]
 
 
 @cache
-def _our_code() -> str:
+def our_code() -> str:
     sources = sorted((ROOT / "enrelm_cli").rglob("*.py"))
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 @cache
-def _peer_code() -> str:
-    return hashlib.sha256((Path(__file__).parent / "contenders.py").read_bytes()).hexdigest()
+def peer_code(module: str) -> str:
+    return hashlib.sha256((Path(__file__).parent / f"{module}.py").read_bytes()).hexdigest()
 
 
 def _ours(split: Split, plan: Plan, options: Sequence[str], program: Program | None) -> Result:
@@ -112,7 +123,7 @@ def _ours(split: Split, plan: Plan, options: Sequence[str], program: Program | N
         fitted = child([*words, *fit], plan.folder, plan.limit)
         done = child([*words, "predict", model, split.test, "-o", predicted, "-q"], plan.folder, plan.limit)
     except RuntimeError as error:
-        return Result(None, problem=_problem(error))
+        return Result(None, problem=problem_of(error))
     left_out = json.loads(fitted.out)["validation_error"]
     return Result(_error(split, _last_column(predicted)), fitted.seconds, done.seconds, left_out, fitted.peak)
 
@@ -122,13 +133,13 @@ def _peer(method: str, split: Split, plan: Plan) -> Result:
     try:
         done: Child = child(words, plan.folder, plan.limit)
     except RuntimeError as error:
-        return Result(None, problem=_problem(error))
+        return Result(None, problem=problem_of(error))
     said: dict[str, Any] = json.loads(done.out)
     seconds = said["seconds"]
     return Result(_error(split, said["predictions"]), seconds["fit"], seconds["predict"])
 
 
-def _problem(error: RuntimeError) -> str:
+def problem_of(error: RuntimeError) -> str:
     """The line of a failed command that says why."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return next((line for line in lines if "error: " in line), lines[-1])[-240:]

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 
+import numpy as np
+
 from enrelm_cli.commands.steps import Opened, PhaseOne, phase_one, split_rows
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Sums
 from enrelm_cli.fold.parts import part_of_run
+from enrelm_cli.inputs.classes.rare import keeping_classes
 from enrelm_cli.inputs.dataset import Dataset
 from enrelm_cli.inputs.folds import fold_count, fold_splits
 from enrelm_cli.inputs.split import Side
@@ -75,7 +78,8 @@ class Selected:
     @property
     def validation_rows(self) -> int:
         """That judge: with folds all of them, each once (with `--time` those of the windows)."""
-        return self.opened.validation_rows if self.linear is None else self.linear.rows
+        own = sum(one.validation_rows for one in self.opened_folds)
+        return own if self.linear is None else self.linear.rows
 
 
 def select(
@@ -117,7 +121,7 @@ def _folds(dataset: Dataset, split: SplitSettings, method: MethodSettings) -> li
             "--no-refit saves the model of one split's training rows, and folds have several",
             "leave out --folds, or --no-refit",
         )
-    splits = fold_splits(dataset.rows, split, count)
+    splits = [keeping_classes(dataset.rows, one) for one in fold_splits(dataset.rows, split, count)]
     try:
         return [Opened(dataset, sides, training(dataset.rows, sides)) for sides in splits]
     except DataError:
@@ -169,7 +173,7 @@ def _judged(
 ) -> tuple[tuple[Chosen, ...], float, Metrics | None]:
     """Metrics of the chosen sizes and of linear regression, over the same rows: one pass for each fold."""
     if folds[0].dataset.rows.classes is not None:
-        return _judged_by_curves(fitted, folds[0].data, phases[0])
+        return _judged_by_curves(fitted, folds, phases)
     # The largest: a fold without the one huge target is tiny beside it, and not the other way round.
     unit = max((one.data.view.target_scale for one in folds), key=unit_of)
     passes: list[Sums] = []
@@ -190,9 +194,12 @@ def _judged(
 
 
 def _judged_by_curves(
-    fitted: Sequence[Fitted], data: Training, phase: PhaseOne
+    fitted: Sequence[Fitted], folds: Sequence[Opened], phases: Sequence[PhaseOne]
 ) -> tuple[tuple[Chosen, ...], float, Metrics | None]:
     """Classes: their own figures decide afterwards."""
     least = min(one.chosen.error for one, _ in fitted)
     chosen = tuple(Chosen(one, seconds, None, one.chosen.error == least) for one, seconds in fitted)
-    return chosen, linear_error(data, Side.VALIDATION, phase.linear), None
+    errors = [linear_error(one.data, Side.VALIDATION, each.linear) for one, each in zip(folds, phases, strict=True)]
+    rows = [one.validation_rows for one in folds]
+    squares = sum(count * error**2 for count, error in zip(rows, errors, strict=True))
+    return chosen, float(np.sqrt(squares / sum(rows))), None

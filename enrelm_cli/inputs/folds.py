@@ -48,7 +48,7 @@ def fold_count(rows: Rows, split: SplitSettings, single: bool) -> int:
         return split.folds
     usual = SplitSettings()
     said = split.kind != usual.kind or split.validation_size != usual.validation_size
-    said = said or rows.sample.time is not None or rows.sample.held is not None or rows.classes is not None
+    said = said or rows.sample.time is not None or rows.sample.held is not None
     distinct = len(np.unique(rows.sample.together)) if rows.total < FOLDED_BELOW else 0
     # Folds of three units would leave two to train on, or fewer.
     return 1 if single or said or distinct < 4 else min(_FOLDS, distinct)
@@ -58,8 +58,6 @@ def fold_splits(rows: Rows, split: SplitSettings, folds: int) -> tuple[Split, ..
     """`folds` splits, in which each row validates once at most; the first has every row on one of its two sides."""
     if split.kind == "shuffle":
         raise UsageError("--split shuffle is the paper's single split", "leave out --folds, or --split shuffle")
-    if rows.classes is not None:
-        raise UsageError("--folds is for targets that are numbers", "leave it out: one split chooses between classes")
     if rows.sample.held is not None:
         raise UsageError("--validation says which rows choose, and so does --folds", "type one of the two")
     if rows.sample.time is not None:

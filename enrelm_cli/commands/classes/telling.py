@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from enrelm_cli.inputs.classes.rare import CountBySide
-from enrelm_cli.inputs.split import Everything, Side
+from enrelm_cli.inputs.split import Everything
 from enrelm_cli.inputs.training import Rows
-from enrelm_cli.judge.classes.fitting import Calibrated, ClassFit, class_scale, fit_classes, metrics_of
+from enrelm_cli.judge.classes.fitting import ClassFit, fit_classes, validated
 from enrelm_cli.judge.classes.metrics import Metrics
 from enrelm_cli.judge.fitting import FittedVariant
 from enrelm_cli.report.class_reports import ClassFacts
@@ -31,8 +31,9 @@ class ToldApart:
     def best(self) -> int:
         """The lowest log-loss of the validation rows.
 
-        What has a ridge of its own is calibrated on rows left out. The others are calibrated on the validation rows
-        themselves, and have to be better by more than that is worth on a few dozen of them.
+        What has a ridge of its own is calibrated on rows left out, and with folds all are calibrated on the rows of the
+        others. Else the paper's variants are calibrated on the validation rows themselves, and have to be better by
+        more than that is worth on a few dozen of them.
         """
         return min(range(len(self.fits)), key=lambda k: self.validation[k].log_loss * self.handicaps[k])
 
@@ -43,13 +44,9 @@ def tell_classes(fitted: Sequence[FittedVariant], method: MethodSettings, timer:
         return None
     with timer("probabilities"):
         fits = tuple(fit_classes(one, method) for one in fitted)
-        validation = tuple(_validated(one, fit) for one, fit in zip(fitted, fits, strict=True))
-    return ToldApart(fits, validation, tuple(1.0 if one.variant.regularised else _SEEN for one in fitted))
-
-
-def _validated(fitted: FittedVariant, fit: ClassFit) -> Metrics:
-    data = fitted.basis.data
-    return metrics_of(data, (Calibrated(fit.network, fit.calibration, class_scale(data)),), Side.VALIDATION)[0]
+        validation = tuple(validated(one, fit) for one, fit in zip(fitted, fits, strict=True))
+    fair = [one.variant.regularised or bool(fit.folded) for one, fit in zip(fitted, fits, strict=True)]
+    return ToldApart(fits, validation, tuple(1.0 if each else _SEEN for each in fair))
 
 
 def class_facts(rows: Rows, told: ToldApart, chosen: ClassFit) -> ClassFacts:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from enrelm_cli.fold.folds import Chunk, Sums
+from enrelm_cli.inputs.folds import FoldSplit
 from enrelm_cli.inputs.split import HashSplit, RowSplit, Side, Sides, Split
 from enrelm_cli.inputs.training import Rows
 from enrelm_cli.types import Array
@@ -43,7 +44,7 @@ class CountBySide:
 def keeping_classes(rows: Rows, split: Split) -> Split:
     """The split, with the rows of rare classes and of those that would have no training row among the training rows."""
     # Whom the user sent to a side by a column or a file stays there.
-    if rows.classes is None or not isinstance(split, (HashSplit, RowSplit)):
+    if rows.classes is None or not isinstance(split, (HashSplit, RowSplit, FoldSplit)):
         return split
     counts: Array = rows.fold(CountBySide(split, len(rows.classes)), "counting classes")["counts"]
     kept = np.flatnonzero((counts.sum(axis=1) < HANDFUL) | (counts[:, Side.TRAIN] == 0.0))

@@ -1,6 +1,7 @@
 """Variants that tell classes apart: their probabilities, from scores that have not seen their rows, and their worth.
 
-Scores of the kernel variants are of training rows left out; of the paper's, of the validation rows. Where a variant can
+With folds (`--folds`, small tables) scores are of rows that validate, each once: they calibrate, and they choose. Else
+those of the kernel variants are of training rows left out; of the paper's, of the validation rows. Where a variant can
 also do logistic regression on its features, the lower log-loss of rows left out decides: training and validation rows
 count alike, because the kernel was tuned on the former. For the same reason the scores of training rows can be too
 sure: the slope of both together tempers that of the training rows alone, also after a refit.
@@ -9,16 +10,17 @@ sure: the slope of both together tempers that of the training rows alone, also a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk, Sums
-from enrelm_cli.inputs.classes.scale import ClassScale, Codes
+from enrelm_cli.inputs.classes.scale import ClassScale
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
-from enrelm_cli.judge.classes.calibration import calibrated
+from enrelm_cli.judge.classes.calibration import LeftOutScores, calibrated, joined_scores, scores_of
 from enrelm_cli.judge.classes.metrics import Metrics, class_sums, metrics
 from enrelm_cli.judge.errors import Classifier, Predictor
 from enrelm_cli.judge.fitting import FittedVariant, refit_variant
@@ -37,15 +39,6 @@ def class_scale(data: Training) -> ClassScale:
 
 
 @dataclass(frozen=True)
-class LeftOutScores:
-    """Predictions of rows that the network has not seen, and their classes."""
-
-    z: Array  # (t, ...)
-    codes: Codes  # (t,)
-    weight: Array | None
-
-
-@dataclass(frozen=True)
 class ClassFit:
     """A network and its probabilities."""
 
@@ -53,8 +46,9 @@ class ClassFit:
     calibration: Calibration
     misses: Array  # (t,) 1 - p of the own class of rows left out
     weight: Array | None  # (t,) of the same rows
-    log_loss: float
+    log_loss: float  # of rows left out
     tempered: float = 1.0  # what the slope is multiplied by
+    folded: tuple[tuple[Network, Calibration], ...] = ()  # of each fold; the calibration is of the others' rows
 
     @property
     def kind(self) -> str:
@@ -63,38 +57,63 @@ class ClassFit:
 
 def fit_classes(fitted: FittedVariant, method: MethodSettings) -> ClassFit:
     """Of one variant on the training rows: the better of least squares and logistic regression."""
+    if len(fitted.folds) > 1:
+        return _over_folds(fitted, method)
     variant, basis = fitted.variant, fitted.basis
     own = judged(variant, basis, fitted.network.first(fitted.chosen.neurons))
     other = variant.logistic(basis, method)
     fits = [own] if other is None else [own, judged(variant, basis, other)]
     held = [held_out(basis.data, one.network) for one in fits]
-    losses = [one.log_loss + _loss(basis.data, one, rows) for one, rows in zip(fits, held, strict=True)]
+    losses = [
+        one.log_loss + (rows.log_loss(one.calibration) if rows.rows else 0.0)
+        for one, rows in zip(fits, held, strict=True)
+    ]
     best = int(np.argmin(losses))
     return _tempered(variant, basis, fits[best], held[best])
+
+
+def _over_folds(fitted: FittedVariant, method: MethodSettings) -> ClassFit:
+    """Every row validates once: slope and prior are those of all of them, and a fold is judged by the others'."""
+    ways = [[network for _, network in fitted.judged]]
+    first = fitted.variant.logistic(fitted.basis, method)
+    if first is not None:
+        others = [fitted.variant.logistic(basis, method, first) for basis, _ in fitted.folds[1:]]
+        ways.append([one for one in (first, *others) if one is not None])
+    fits = [_folded(fitted, networks) for networks in ways if len(networks) == len(fitted.folds)]
+    return min(fits, key=lambda one: one.log_loss)
+
+
+def _folded(fitted: FittedVariant, networks: list[Network]) -> ClassFit:
+    kind = "logits" if networks[0].logits else "temperature"
+    parts = [held_out(basis.data, one) for (basis, _), one in zip(fitted.folds, networks, strict=True)]
+    each = [calibrated(kind, joined_scores([*parts[:k], *parts[k + 1 :]])) for k in range(len(parts))]
+    own = np.concatenate([part.own(one) for part, one in zip(parts, each, strict=True)])
+    whole = joined_scores(parts)
+    return ClassFit(
+        networks[0],
+        calibrated(kind, whole),
+        1.0 - np.exp(own),
+        whole.weight,
+        float(-np.average(own, weights=whole.weight)),
+        folded=tuple(zip(networks, each, strict=True)),
+    )
 
 
 def _tempered(variant: Variant, basis: Basis, one: ClassFit, held: LeftOutScores) -> ClassFit:
     """With the ratio of the slope of rows left out and validation rows, each half, to that of rows left out."""
     scores = _left_out(variant, basis, one.network)
-    if scores is None or not len(held.codes) or not len(scores.codes) or not one.calibration.slope > 0.0:
+    if scores is None or not held.rows or not scores.rows or not one.calibration.slope > 0.0:
         return one
-    weights = [np.full(len(rows.codes), 1.0 / len(rows.codes)) for rows in (scores, held)]
-    weight = np.concatenate(weights) * (len(scores.codes) + len(held.codes)) / 2.0
-    z, codes = np.concatenate([scores.z, held.z]), np.concatenate([scores.codes, held.codes])
-    both = calibrated(one.kind, class_scale(basis.data), z, codes, weight)
-    return _with_slope(basis, replace(one, tempered=both.slope / one.calibration.slope), scores)
+    half = (scores.rows + held.rows) / 2.0
+    halves = [replace(rows, weight=rows.weights / rows.weights.sum() * half) for rows in (scores, held)]
+    both = calibrated(one.kind, joined_scores(halves))
+    return _with_slope(replace(one, tempered=both.slope / one.calibration.slope), scores)
 
 
-def _with_slope(basis: Basis, one: ClassFit, scores: LeftOutScores) -> ClassFit:
+def _with_slope(one: ClassFit, scores: LeftOutScores) -> ClassFit:
     """The slope tempered, and what rows left out miss with it."""
     calibration = replace(one.calibration, slope=one.calibration.slope * one.tempered)
-    log_p = calibration.log_probabilities(class_scale(basis.data), scores.z)[np.arange(len(scores.codes)), scores.codes]
-    return replace(one, calibration=calibration, misses=1.0 - np.exp(log_p))
-
-
-def _loss(data: Training, one: ClassFit, rows: LeftOutScores) -> float:
-    log_p = one.calibration.log_probabilities(class_scale(data), rows.z)[np.arange(len(rows.codes)), rows.codes]
-    return float(-np.average(log_p, weights=rows.weight)) if len(log_p) else 0.0
+    return replace(one, calibration=calibration, misses=1.0 - np.exp(scores.own(calibration)))
 
 
 def refit_classes(fitted: FittedVariant, chosen: ClassFit, basis: Basis, method: MethodSettings) -> ClassFit:
@@ -107,24 +126,19 @@ def refit_classes(fitted: FittedVariant, chosen: ClassFit, basis: Basis, method:
         assert network is not None
     else:
         network = refit_variant(fitted, basis, method)
-    if _left_out(variant, basis, network) is None:
+    scores = None if chosen.folded else _left_out(variant, basis, network)
+    if scores is None:
         # No row is left out of this fit: probabilities stay those that the validation rows gave.
         return replace(chosen, network=network)
-    scores = _left_out(variant, basis, network)
-    assert scores is not None
-    return _with_slope(basis, replace(judged(variant, basis, network), tempered=chosen.tempered), scores)
+    return _with_slope(replace(judged(variant, basis, network), tempered=chosen.tempered), scores)
 
 
 def judged(variant: Variant, basis: Basis, network: Network) -> ClassFit:
     """Calibrated on rows left out."""
-    scale = class_scale(basis.data)
     scores = _left_out(variant, basis, network) or held_out(basis.data, network)
-    kind = "logits" if network.logits else "temperature"
-    calibration = calibrated(kind, scale, scores.z, scores.codes, scores.weight)
-    log_p = calibration.log_probabilities(scale, scores.z)[np.arange(len(scores.codes)), scores.codes]
-    w = np.ones(len(log_p)) if scores.weight is None else scores.weight
-    loss = float(-(w @ log_p) / w.sum()) if len(w) else np.inf
-    return ClassFit(network, calibration, 1.0 - np.exp(log_p), scores.weight, loss)
+    calibration = calibrated("logits" if network.logits else "temperature", scores)
+    misses = 1.0 - np.exp(scores.own(calibration))
+    return ClassFit(network, calibration, misses, scores.weight, scores.log_loss(calibration))
 
 
 def _left_out(variant: Variant, basis: Basis, network: Network) -> LeftOutScores | None:
@@ -140,13 +154,13 @@ def _left_out(variant: Variant, basis: Basis, network: Network) -> LeftOutScores
         # Rows whose fold has none to be judged by have no error.
         known = ~np.isnan(errors if errors.ndim == 1 else errors[:, 0])
         rows, z = sample.where(known), (sample.y - errors)[known]
-    return LeftOutScores(z, scale.codes(rows.y), rows.weight)
+    return scores_of(scale, z, scale.codes(rows.y), rows.weight)
 
 
 def held_out(data: Training, network: Predictor) -> LeftOutScores:
     """The validation rows of the sample."""
-    rows = data.view(data.rows.sample, Side.VALIDATION)
-    return LeftOutScores(network.predict(rows.X), class_scale(data).codes(rows.y), rows.weight)
+    rows, scale = data.view(data.rows.sample, Side.VALIDATION), class_scale(data)
+    return scores_of(scale, network.predict(rows.X), scale.codes(rows.y), rows.weight)
 
 
 @dataclass(frozen=True)
@@ -177,11 +191,29 @@ class ClassErrorRows:
         return Sums({f"{k} {name}": value for k, one in enumerate(sums) for name, value in one.items()})
 
 
+def validated(fitted: FittedVariant, fit: ClassFit) -> Metrics:
+    """Of the validation rows; of all folds, each by the network and the calibration of the others."""
+    each = fit.folded or ((fit.network, fit.calibration),)
+    bases = [basis for basis, _ in fitted.folds] if fit.folded else [fitted.basis]
+    passes = [
+        judge_rows(basis.data, (Calibrated(network, calibration, class_scale(basis.data)),), Side.VALIDATION)
+        for basis, (network, calibration) in zip(bases, each, strict=True)
+    ]
+    return figures(reduce(Sums.merge, passes), 1, Side.VALIDATION)[0]
+
+
 def metrics_of(data: Training, classifiers: tuple[Classifier, ...], side: Side) -> tuple[Metrics, ...]:
     """Of each classifier over one side's rows."""
-    sums = data.fold(ClassErrorRows(data.view, classifiers, side), "predicting")
+    return figures(judge_rows(data, classifiers, side), len(classifiers), side)
+
+
+def judge_rows(data: Training, classifiers: tuple[Classifier, ...], side: Side) -> Sums:
+    return data.fold(ClassErrorRows(data.view, classifiers, side), "predicting")
+
+
+def figures(sums: Sums, classifiers: int, side: Side) -> tuple[Metrics, ...]:
     names = {name.split(" ", 1)[1] for name in sums.values}
-    found = [metrics(Sums({name: sums[f"{k} {name}"] for name in names})) for k in range(len(classifiers))]
+    found = [metrics(Sums({name: sums[f"{k} {name}"] for name in names})) for k in range(classifiers)]
     if any(one is None for one in found):
         raise DataError(
             f"the split left no {side.name.lower()} rows",

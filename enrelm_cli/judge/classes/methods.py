@@ -71,8 +71,7 @@ def _trained(task: Task, networks: Callable[[Training], tuple[Predictor, ...]]) 
     told = []
     for before, after in zip(networks(task.data), networks(task.final), strict=True):
         scores = held_out(task.data, before)
-        calibration = calibrated("temperature", class_scale(task.data), scores.z, scores.codes, scores.weight)
-        told.append(Calibrated(after, calibration, scale))
+        told.append(Calibrated(after, calibrated("temperature", scores), scale))
     return Trained(task.final, (), tuple(told))
 
 

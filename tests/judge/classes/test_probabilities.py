@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from enrelm_cli.inputs.classes.scale import ClassScale, Codes
-from enrelm_cli.judge.classes.calibration import calibrated
+from enrelm_cli.judge.classes.calibration import calibrated, scores_of
 from enrelm_cli.judge.classes.metrics import class_sums, metrics
 from enrelm_cli.model.classes import Calibration, labels, log_softmax, sets
 from enrelm_cli.types import Array
@@ -64,7 +64,7 @@ def test_calibration_finds_the_temperature_that_made_the_scores() -> None:
     z = rng.standard_normal((20_000, 2))
     p = Calibration("temperature", 3.0, 0.7).probabilities(scale, z)
     codes = np.array([rng.choice(3, p=row) for row in p])
-    found = calibrated("temperature", scale, z, codes)
+    found = calibrated("temperature", scores_of(scale, z, codes))
     assert found.slope == pytest.approx(3.0, rel=0.05)
     assert found.prior == pytest.approx(0.7, abs=0.1)
 
@@ -72,7 +72,7 @@ def test_calibration_finds_the_temperature_that_made_the_scores() -> None:
 def test_separated_scores_have_a_finite_temperature() -> None:
     scale = ClassScale(np.array([5.0, 5.0]))
     codes = np.repeat([0, 1], 5)
-    found = calibrated("temperature", scale, scale.forward(codes.astype(float)), codes)
+    found = calibrated("temperature", scores_of(scale, scale.forward(codes.astype(float)), codes))
     assert 1.0 < found.slope <= 1e4
 
 
