@@ -81,7 +81,9 @@ class FitOptions(Settings):
     report: str | None = text(
         None, "Write a self-contained HTML page: what was fitted, and what it learnt.", OUTPUT, "FILE"
     )
-    updatable: bool = flag(False, "Keep sums of the rows in the model, for `enrelm update`; kernel variant.", METHOD)
+    updatable: bool = flag(
+        False, "Keep sums of the rows in the model, for `enrelm update`; local and logistic keep every row.", METHOD
+    )
     like: str | None = text(
         None,
         "Settings, kernel, landmarks and encoding of this updatable model, for other rows: no search.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,10 @@ import scipy
 
 from enrelm_cli import __version__
 from enrelm_cli.commands.steps import Opened
-from enrelm_cli.fold.weights import mean
+from enrelm_cli.fold.weights import Weights, mean
 from enrelm_cli.inputs.classes.rare import rare_note
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training
-from enrelm_cli.judge.curve import Curve
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis
@@ -135,19 +134,12 @@ def constant_note(data: Training) -> tuple[str, ...]:
     return (f"constant on the training rows, left out: {shown}",)
 
 
-def as_finished(report: FitReport, card: ModelCard, curve: Curve, intervals: dict[str, Any]) -> FitReport:
-    """The report of a fit whose model was then made from sums."""
-    return replace(
-        report,
-        neurons=card.neurons,
-        chosen_neurons=card.chosen_neurons,
-        selection=card.selection,
-        choices=curve.choices,
-        curve=curve,
-        train_error=card.train_error,
-        validation_error=card.validation_error,
-        linear_error=card.linear_error,
-        facts=card.facts,
-        relevance=card.relevance,
-        intervals=intervals,
-    )
+def own_errors(data: Training, errors: Array) -> tuple[Array, Weights]:
+    """Left-out errors of z (q,) as errors of y, in units of its spread, and the weights of their rows."""
+    scale, weight = data.view.target_scale, data.sample_weights() if len(errors) else None
+    known = ~np.isnan(errors if errors.ndim == 1 else errors[:, 0])
+    weight = None if weight is None else weight[known]
+    if scale.is_linear or not isinstance(scale, TargetScale) or not len(errors):
+        return errors[known], weight
+    z = data.sample().y[known]
+    return scale.units(z) - scale.predicted(z - errors[known]), weight

@@ -15,10 +15,8 @@ from enrelm_cli.commands.classes.telling import class_facts, tell_classes
 from enrelm_cli.commands.steps import refit_everything
 from enrelm_cli.commands.updating.update import for_updates, kept_of
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.fold.weights import Weights
 from enrelm_cli.inputs.dataset import open_dataset
 from enrelm_cli.inputs.outcomes import outcomes
-from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.classes.fitting import refit_classes
 from enrelm_cli.judge.classes.metrics import Metrics
@@ -33,7 +31,6 @@ from enrelm_cli.model.network import Network
 from enrelm_cli.report.reports import Candidate, FitReport
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
-from enrelm_cli.types import Array
 
 
 def fit(
@@ -69,7 +66,7 @@ def fit(
         left_out = winner.variant.left_out(final, network)
         with timer("intervals"):
             found = intervals_of(winner, final, network, left_out)
-        left_out, weight = _own_errors(final.data, left_out)
+        left_out, weight = facts.own_errors(final.data, left_out)
     else:
         found, left_out, weight = None, np.zeros(0), None
     report = FitReport(
@@ -121,20 +118,9 @@ def fit(
         model = model.profiled(dataset.rows.sample.X)
     if updatable:
         with timer("sums to keep"):
-            made = kept_of(model, winner.basis, dataset.content_hash, engine)
-        report, model = facts.as_finished(report, made.model.card, made.fitted.curve, made.intervals), made.model
+            made = kept_of(model, winner, method, dataset.content_hash, engine)
+        report, model = made.reported(report), made.model
     return replace(report, timings=timer.report()), model
-
-
-def _own_errors(data: Training, errors: Array) -> tuple[Array, Weights]:
-    """Left-out errors of z (q,) as errors of y, in units of its spread, and the weights of their rows."""
-    scale, weight = data.view.target_scale, data.sample_weights() if len(errors) else None
-    known = ~np.isnan(errors if errors.ndim == 1 else errors[:, 0])
-    weight = None if weight is None else weight[known]
-    if scale.is_linear or not isinstance(scale, TargetScale) or not len(errors):
-        return errors[known], weight
-    z = data.sample().y[known]
-    return scale.units(z) - scale.predicted(z - errors[known]), weight
 
 
 def _candidate(one: Chosen, judged: Metrics | None) -> Candidate:

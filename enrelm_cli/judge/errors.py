@@ -23,6 +23,7 @@ from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.losses import Losses, relative_losses
 from enrelm_cli.model.classes import log_softmax
+from enrelm_cli.model.features import HiddenLayer, KernelFeatures
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.eigenbasis import SideSums, nested_squares
 from enrelm_cli.phase_one.phase_one import Basis
@@ -185,7 +186,8 @@ def losses_from_sums(basis: Basis, network: Network, side: Side, power: int = 2)
     if gram is None or side not in gram.sums.sides:
         return None
     sums = gram.sums.total((side,))
-    offset = basis.eigen.features.offset[network.order]
+    assert isinstance(network.features, (HiddenLayer, KernelFeatures))
+    offset = network.features.offset
     squares = nested_squares(sums, V[:, network.order], offset, network.beta, network.intercept)
     losses = Losses(squares, float(np.sum(sums["yy"])), float(sums["n"]), power)
     return losses if relative_errors(losses.values, losses.total).min() > RESOLVED else None

@@ -183,10 +183,10 @@ def _check(model: Model, document: dict[str, Any]) -> None:
     if model.profile is not None:
         model.profile.check(model.encoding.columns)
     if model.kept is not None:
-        must(not classes, "models of classes keep no sums")
-        must(model.kept.Z.shape[1] == model.input_map.d, "the sums are of other inputs")
+        must(model.kept.frozen.Z.shape[1] == model.input_map.d, "the sums are of other inputs")
         must(model.kept.sums.sample.raw.shape[1] == len(model.encoding.columns), "the sample is of other columns")
-        must(isinstance(model.network.features, KernelFeatures), "only a kernel's sums can be kept")
+        must(model.kept.classes == len(model.classes or ()), "the sums are of other classes")
+        must(model.kept.targets == (scale.targets if isinstance(scale, ClassScale) else ()), "sums of other targets")
     for entry in model.history:
         must(type(entry) is dict and set(entry) == {"change", "rows", "hash", "validation_error"}, "odd history")
         must(all(type(entry[name]) is str for name in ("change", "hash")), "the history holds no texts")

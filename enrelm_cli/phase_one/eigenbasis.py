@@ -17,7 +17,7 @@ arbitrary, and below that ratio float64 leaves nothing of an eigenvector.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 
@@ -34,7 +34,7 @@ from enrelm_cli.fold.weights import by_place
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.kernels.arcsine import Kernel, Prepared
-from enrelm_cli.model.features import BLOCK, KernelFeatures
+from enrelm_cli.model.features import BLOCK, HiddenLayer, KernelFeatures
 from enrelm_cli.phase_one.landmarks import Landmarks
 from enrelm_cli.types import Array, Keys
 
@@ -46,7 +46,7 @@ class EigenBasis:
     """U and lambda of the training rows, largest eigenvalue first."""
 
     values: Array  # (k,) lambda
-    features: KernelFeatures
+    features: KernelFeatures | HiddenLayer  # a layer where its weights stay as they are (frozen.py)
     c: Array  # (k,), or (k, q) of q targets: U'(y - y_mean) for the standardised target
     rows: float  # T, or the sum of the weights
     y_mean: Array | float = 0.0  # of the standardised target: 0 unless rows were added after it was standardised
@@ -125,16 +125,23 @@ class GramRows:
         return SideSums({side: self._sums(self.view(chunk, side)) for side in self.sides if (present == side).any()})
 
     def _sums(self, chunk: Chunk) -> Sums:
-        k = self.projection.R.shape[1]
-        b, BB, By = np.zeros(k), np.zeros((k, k)), np.zeros((k, *chunk.y.shape[1:]))
-        for block in chunk.blocks(BLOCK):
-            B = self.projection.of(self.prepared.against(block.X))
-            wy, root = block.weighted(block.y), block.rooted(B)
-            b += block.weighted(B).sum(axis=0)
-            BB += root.T @ root
-            By += B.T @ wy
-        y, yy = chunk.weighted(chunk.y).sum(axis=0), squares(chunk.rooted(chunk.y))
-        return Sums({"n": chunk.total, "b": b, "BB": BB, "By": By, "y": y, "yy": yy, "rows": chunk.rows})
+        return gram_sums(chunk, self._outputs, self.projection.R.shape[1])
+
+    def _outputs(self, X: Array) -> Array:
+        return self.projection.of(self.prepared.against(X))
+
+
+def gram_sums(chunk: Chunk, outputs: Callable[[Array], Array], k: int) -> Sums:
+    """The sums of rows b(x) (k,), whatever they are, over the rows of a chunk."""
+    b, BB, By = np.zeros(k), np.zeros((k, k)), np.zeros((k, *chunk.y.shape[1:]))
+    for block in chunk.blocks(BLOCK):
+        B = outputs(block.X)
+        wy, root = block.weighted(block.y), block.rooted(B)
+        b += block.weighted(B).sum(axis=0)
+        BB += root.T @ root
+        By += B.T @ wy
+    y, yy = chunk.weighted(chunk.y).sum(axis=0), squares(chunk.rooted(chunk.y))
+    return Sums({"n": chunk.total, "b": b, "BB": BB, "By": By, "y": y, "yy": yy, "rows": chunk.rows})
 
 
 @one_blas_thread

@@ -36,6 +36,7 @@ from enrelm_cli.phase_one.eigenbasis import (
     landmark_projection,
 )
 from enrelm_cli.phase_one.explore import following, search
+from enrelm_cli.phase_one.frozen import LayerGram
 from enrelm_cli.phase_one.landmarks import PAPER_LANDMARKS, Landmarks, check_all, choose, kernel_landmarks
 from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
 
@@ -213,8 +214,9 @@ class Basis:
     """Phase 1 of some training rows: what a variant starts from."""
 
     tuned: Tuned
-    sums: Gram | Counts | Unsummed
+    sums: Gram | Counts | Unsummed | LayerGram
     eigen: EigenBasis
+    sides: tuple[Side, ...] = (Side.TRAIN,)  # of the sums, whose rows train
 
     @property
     def data(self) -> Training:
@@ -231,9 +233,14 @@ class Basis:
         return replace(self, tuned=replace(self.tuned, data=replace(self.data, view=view)))
 
     @property
-    def gram(self) -> Gram | None:
+    def gram(self) -> Gram | LayerGram | None:
         """The sums by side, where some rows stand for all."""
-        return self.sums if isinstance(self.sums, Gram) else None
+        return self.sums if isinstance(self.sums, (Gram, LayerGram)) else None
+
+    @property
+    def layer(self) -> LayerGram | None:
+        """The sums of a hidden layer that is not computed again."""
+        return self.sums if isinstance(self.sums, LayerGram) else None
 
 
 def basis_of(tuned: Tuned, method: MethodSettings) -> Basis:
@@ -247,17 +254,18 @@ def basis_beside(tuned: Tuned, method: MethodSettings, partial: Callable[[Chunk]
     landmarks = choose_landmarks(data, method.landmarks, tuned.most_landmarks)
     if tuned.start is Start.LEAVES:
         sides, other = data.fold(Together((CountSides(data.view.split), partial)), "counting rows").values
-        return _basis(tuned, Unsummed(kernel, landmarks, sides)), other
+        return basis_from(tuned, Unsummed(kernel, landmarks, sides)), other
     sums, other = sums_of(data, kernel, landmarks, partial)
-    return _basis(tuned, sums), other
+    return basis_from(tuned, sums), other
 
 
 def restarted(basis: Basis, start: Start) -> Basis:
     """The basis of another start that has the same kernel: no pass."""
-    return _basis(replace(basis.tuned, start=start), basis.sums)
+    return basis_from(replace(basis.tuned, start=start), basis.sums)
 
 
-def _basis(tuned: Tuned, sums: Gram | Counts | Unsummed) -> Basis:
+def basis_from(tuned: Tuned, sums: Gram | Counts | Unsummed | LayerGram) -> Basis:
+    """The basis that sums over the rows give."""
     return Basis(tuned, sums, sums.eigenbasis(tuned.start.centred))
 
 
@@ -281,4 +289,5 @@ def refit(basis: Basis) -> Basis | None:
     T, weight = sums.rows(JOINED), sums.weight(JOINED)
     view = basis.data.view.trained_on(TrainOnValidation(basis.data.view.split))
     eigen = sums.eigenbasis(basis.tuned.start.centred, JOINED)
-    return Basis(replace(basis.tuned, data=replace(basis.data, view=view, T=T, total_weight=weight)), sums, eigen)
+    data = replace(basis.data, view=view, T=T, total_weight=weight)
+    return Basis(replace(basis.tuned, data=data), sums, eigen, JOINED)

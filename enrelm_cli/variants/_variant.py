@@ -9,6 +9,7 @@ import numpy as np
 
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.network import Network
+from enrelm_cli.model.updating.frozen import Frozen, FrozenInputs
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array
@@ -28,12 +29,19 @@ class Variant(ABC):
     classes: ClassVar[bool] = True
     # Of variants that are as good as each other the one with the least is taken. Linear regression has 0.
     complexity: ClassVar[int] = 30
-    # Sums over rows are all that it takes: rows can be added to a model, and taken away, without the others.
-    updatable: ClassVar[bool] = False
+    # Sums over rows are all that it takes; else a model that is to be updated keeps every row, and `auto` passes it by.
+    from_sums: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
         """The nested networks of sizes up to n; or up to more, where the first n weights depend on those after them."""
+
+    def freeze(self, basis: Basis, method: MethodSettings) -> Frozen:
+        """What stays as it is when rows are added to a model, or taken away: what sums over its rows are of.
+
+        Kernel and landmarks, and every row is kept, where sums are not enough.
+        """
+        return FrozenInputs(basis.tuned.kernel, basis.landmarks.Z)
 
     def refit(self, basis: Basis, method: MethodSettings, n: int, before: Network) -> Network:
         """The same with more rows. `before`: what fewer gave, where something that it chose can be kept."""

@@ -12,7 +12,9 @@ from enrelm_cli.columns import lengths
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels import activation
 from enrelm_cli.kernels.activation import Activation
+from enrelm_cli.model.features import HiddenLayer, KernelFeatures
 from enrelm_cli.model.network import Network
+from enrelm_cli.model.updating.frozen import Frozen, FrozenLayer
 from enrelm_cli.phase_one.eigenbasis import EigenBasis
 from enrelm_cli.phase_one.hidden_layer import InverseRows, hidden_layer
 from enrelm_cli.phase_one.phase_one import Basis, Start
@@ -35,13 +37,29 @@ def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int) -> Network
     return Network(hidden_layer(sums, sigma), chosen.c, basis.y_mean)
 
 
+def fit_frozen(basis: EigenBasis, layer: HiddenLayer, n: int) -> Network:
+    """The same with hidden weights that stay as they are: c_j = <y - ybar, phi_j> / <phi_j, phi_j> of later rows."""
+    chosen = order(basis, n)
+    return Network(layer.take(chosen), basis.c[chosen], basis.y_mean, order=chosen)
+
+
 class Approximate(Variant):
     name = "approximate"
     start = Start.PAPER
     complexity = 10
+    from_sums = True
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
+        if basis.layer is not None:
+            return fit_frozen(basis.eigen, basis.layer.layer, n)
         return fit(basis.data, basis.eigen, activation.named(method.kernel.activation), n)
+
+    def freeze(self, basis: Basis, method: MethodSettings) -> Frozen:
+        """The hidden weights of every eigenvector, and the functions phi that they stand for."""
+        sigma, features = activation.named(method.kernel.activation), basis.eigen.features
+        assert isinstance(features, KernelFeatures)
+        layer = hidden_layer(basis.data.fold(InverseRows(basis.data.view, basis.eigen, sigma), "hidden layer"), sigma)
+        return FrozenLayer(features.kernel, layer, features.Z, features.P)
 
 
 VARIANT = Approximate()

@@ -28,6 +28,7 @@ from enrelm_cli.kernels import activation
 from enrelm_cli.kernels.activation import Activation
 from enrelm_cli.model.features import BLOCK, HiddenLayer
 from enrelm_cli.model.network import Network
+from enrelm_cli.model.updating.frozen import Frozen, FrozenLayer
 from enrelm_cli.phase_one.eigenbasis import EigenBasis
 from enrelm_cli.phase_one.hidden_layer import InverseRows, hidden_layer
 from enrelm_cli.phase_one.phase_one import Basis, Start
@@ -177,23 +178,42 @@ def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int, settings: 
     """Algorithm 3 on the outputs of every neuron of the basis."""
     layer = hidden_layer(data.fold(InverseRows(data.view, basis, sigma), "hidden layer"), sigma)
     gram = data.fold(GramOfLayer(data.view, layer, basis.y_mean), "stagewise Gram matrix")
-    epsilon = settings.epsilon or data.weight**-0.5
+    # Neurons are no columns of the eigenbasis, whose sums tell nothing of their errors.
+    return replace(walked(layer, gram, basis.y_mean, n, data.weight, settings), order=None)
+
+
+def walked(
+    layer: HiddenLayer, gram: Sums, y_mean: Array | float, n: int, T: float, settings: StagewiseSettings
+) -> Network:
+    """The path of a layer's sums over T rows."""
+    epsilon = settings.epsilon or T**-0.5
     path = stagewise(gram, n, epsilon, settings.tolerance, settings.max_steps)
     chosen = replace(layer.take(path.order), offset=path.means)
     converged = path.stop is Stop.TOLERANCE
-    return Network(chosen, path.beta, basis.y_mean, path.stop.value, converged, facts={"steps": path.steps})
+    facts: dict[str, float] = {"steps": path.steps}
+    return Network(chosen, path.beta, y_mean, path.stop.value, converged, path.order, facts)
 
 
 class Incremental(Variant):
     name = "incremental"
     start = Start.PAPER
     complexity = 20
+    from_sums = True
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
         # The weights of the first n neurons go on moving while later ones come in: the path is walked to its end.
         steps = StagewiseSettings(method.epsilon, method.tolerance, method.max_steps)
-        sigma = activation.named(method.kernel.activation)
-        return fit(basis.data, basis.eigen, sigma, self.most_neurons(basis, method), steps)
+        sigma, most, frozen = activation.named(method.kernel.activation), self.most_neurons(basis, method), basis.layer
+        if frozen is not None:
+            sums = frozen.centred(basis.sides)
+            return walked(frozen.layer, sums, basis.eigen.y_mean, most, basis.data.weight, steps)
+        return fit(basis.data, basis.eigen, sigma, most, steps)
+
+    def freeze(self, basis: Basis, method: MethodSettings) -> Frozen:
+        """The hidden weights of every eigenvector: the path is walked again from S'S and S'y."""
+        data, sigma = basis.data, activation.named(method.kernel.activation)
+        layer = hidden_layer(data.fold(InverseRows(data.view, basis.eigen, sigma), "hidden layer"), sigma)
+        return FrozenLayer(basis.tuned.kernel, layer, np.zeros((0, data.d)), np.zeros((0, 0)))
 
 
 VARIANT = Incremental()

@@ -25,7 +25,8 @@ from enrelm_cli.inputs.classes.scale import ClassScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.features import BLOCK
 from enrelm_cli.model.network import Network
-from enrelm_cli.phase_one.eigenbasis import EigenBasis
+from enrelm_cli.model.updating.frozen import Frozen, FrozenLandmarks
+from enrelm_cli.phase_one.eigenbasis import EigenBasis, landmark_projection
 from enrelm_cli.phase_one.left_out import block_of, tried
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import MethodSettings
@@ -231,11 +232,17 @@ class Kernel(Variant):
     name = "kernel"
     start = Start.TUNED
     complexity = 30
+    from_sums = True
     regularised = True
-    updatable = True
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
         return fit(basis.data, basis.eigen, n)
+
+    def freeze(self, basis: Basis, method: MethodSettings) -> Frozen:
+        """Landmarks and kernel: ridge and weights follow from the sums of rows K(x, Z) R."""
+        kernel = basis.tuned.kernel
+        projection = landmark_projection(kernel, basis.landmarks)
+        return FrozenLandmarks(kernel, basis.landmarks.Z, projection.R, projection.triangular)
 
     def logistic(self, basis: Basis, method: MethodSettings, before: Network | None = None) -> Network | None:
         return fit_classes(basis.data, basis.eigen, before)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,18 +11,18 @@ import numpy as np
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk, Engine, Sums, Tree
 from enrelm_cli.fold.hashing import combine, hash_numbers, with_weights
-from enrelm_cli.inputs.encoding import Unseen, known_rows
+from enrelm_cli.inputs.classes.scale import ClassScale, Scale
+from enrelm_cli.inputs.encoding import UNSEEN, Encoding, Unseen, known_rows
 from enrelm_cli.inputs.marks import NO_MARKS
 from enrelm_cli.inputs.predicting import open_for_predict
-from enrelm_cli.inputs.split import HashSplit, Side, Sides
+from enrelm_cli.inputs.split import Side, Sides, Split
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.survey.contents import ContentSums, content_sums
-from enrelm_cli.inputs.target_scale import TargetScale
-from enrelm_cli.kernels.arcsine import Kernel, Prepared
 from enrelm_cli.model.model import Model
-from enrelm_cli.model.network import Network
+from enrelm_cli.model.updating.frozen import Frozen
 from enrelm_cli.model.updating.kept import SIDES, Kept, KeptRows, KeptSums
-from enrelm_cli.phase_one.eigenbasis import GramRows, Projection
+from enrelm_cli.phase_one.eigenbasis import SideSums
+from enrelm_cli.phase_one.frozen import rows_of
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.table import Batch, ReadOptions
 from enrelm_cli.types import Array
@@ -39,24 +41,28 @@ class KeepRows:
     """Partial: what is kept of a chunk's rows."""
 
     view: View
-    prepared: Prepared
-    projection: Projection
+    summed: Callable[[Chunk], SideSums]
+    every_row: bool
 
     def __call__(self, chunk: Chunk) -> KeptSums:
-        gram = GramRows(self.view, self.prepared, self.projection, SIDES)(chunk)
+        gram, scale = self.summed(chunk), self.view.target_scale
         seen = {side: self.view(chunk, side) for side in gram.sides}
-        sides = {side: Sums({**sums.values, **_linear(seen[side])}) for side, sums in gram.sides.items()}
         own = {side: chunk.where(self.view.split.sides(chunk) == side) for side in seen}
-        samples = [_kept(seen[side], own[side]) for side in seen]
-        scale = self.view.target_scale
-        assert isinstance(scale, TargetScale)
-        u = scale.standard(chunk.y)
+        sides = {
+            side: Sums({**sums.values, **_linear(seen[side]), **_counts(own[side], scale)})
+            for side, sums in gram.sides.items()
+        }
+        u = chunk.y if isinstance(scale, ClassScale) else scale.standard(chunk.y)
         ends = (float(u.min()), float(u.max())) if len(u) else (np.inf, -np.inf)
-        none = np.zeros(0)
-        sample = KeptRows(np.zeros((0, self.view.input_map.d)), none, none, chunk.X[:0], np.zeros(0, np.uint64))
-        for one in samples:
-            sample = sample.merge(one)
+        nothing = np.zeros((0, self.view.input_map.d))
+        sample = KeptRows(nothing, np.zeros(0), chunk.X[:0], np.zeros(0, np.uint64), every=self.every_row)
+        for side in seen:
+            sample = sample.merge(self._kept(seen[side], own[side]))
         return KeptSums(sides, sample, *ends)
+
+    def _kept(self, seen: Chunk, own: Chunk) -> KeptRows:
+        """By the hash of the raw inputs: maps may tell apart rows of different folds."""
+        return KeptRows(seen.X, own.y, own.X, own.twins, seen.weight, every=self.every_row).thinned()
 
 
 def _linear(rows: Chunk) -> dict[str, Array]:
@@ -66,13 +72,15 @@ def _linear(rows: Chunk) -> dict[str, Array]:
     return {"XX": root.T @ root, "Xy": X.T @ rows.weighted(rows.y)}
 
 
-def _kept(seen: Chunk, own: Chunk) -> KeptRows:
-    """By the hash of the raw inputs: maps may tell apart rows of different folds."""
-    return KeptRows(seen.X, seen.y, own.y, own.X, own.twins, seen.weight).thinned()
+def _counts(own: Chunk, scale: Scale) -> dict[str, Array]:
+    """Rows of each class."""
+    if not isinstance(scale, ClassScale):
+        return {}
+    return {"counts": np.bincount(own.y.astype(np.int64), minlength=scale.classes).astype(float)}
 
 
-def keeper(view: View, kernel: Kernel, Z: Array, projection: Projection) -> KeepRows:
-    return KeepRows(view, kernel.prepare(Z), projection)
+def keeper(view: View, frozen: Frozen) -> KeepRows:
+    return KeepRows(view, rows_of(frozen, view, SIDES), frozen.every_row)
 
 
 # --- rows that come later --------------------------------------------------------------------------------------------
@@ -86,8 +94,10 @@ class Added:
     content: ContentSums
     unseen: Unseen
     without: int  # rows without a target or of weight 0
-    squares: float  # of the old model's errors on these rows, and of their distance from its mean: in units of u
-    total: float
+    loss: float  # squares of the old model's errors on these rows, in units of u; log-losses of classes
+    total: float  # squares of their distance from its mean; weights
+    strange: Counter[str]  # classes that the model does not have, and how many rows of each
+    classes: bool
 
     def merge(self, other: Added) -> Added:
         return Added(
@@ -95,14 +105,18 @@ class Added:
             self.content.merge(other.content),
             self.unseen.merge(other.unseen),
             self.without + other.without,
-            self.squares + other.squares,
+            self.loss + other.loss,
             self.total + other.total,
+            self.strange + other.strange,
+            self.classes,
         )
 
     @property
     def error(self) -> float:
-        """Of the old model on these rows."""
-        return float(np.sqrt(self.squares / self.total)) if self.total > 0.0 else float("nan")
+        """Of the old model on these rows: relative, or of classes the log-loss."""
+        if not self.total > 0.0:
+            return float("nan")
+        return self.loss / self.total if self.classes else float(np.sqrt(self.loss / self.total))
 
 
 @dataclass(frozen=True)
@@ -113,24 +127,59 @@ class NewRows:
     keep: KeepRows
 
     def __call__(self, batch: Batch) -> Added:
-        encoding, scale = self.model.encoding, scale_of(self.model)
+        encoding = self.model.encoding
         _check_weights(self.model, batch)
         rows = encoding.hashed(batch)
         _, _, unseen = encoding.for_predict(batch)
         twins, present = combine(rows.hashes, batch.rows), known_rows(rows.y, rows.weight)
         weight = None if rows.weight is None else hash_numbers(rows.weight * encoding.weight_unit)
-        target = with_weights(hash_numbers(rows.y), weight)
+        target = with_weights(encoding.target_hashes(rows.y), weight)
         chunk = encoding.to_fit(rows, twins, batch, NO_MARKS)
-        u = scale.standard(chunk.y)
-        gap = u - scale.standard(self.model.predict(chunk.X)) if chunk.rows else u
+        strange = _strange(encoding, rows.y, batch)
+        chunk = chunk.where(chunk.y != UNSEEN) if strange else chunk
+        loss, total = _losses(self.model, chunk)
         return Added(
             self.keep(chunk),
             content_sums(twins[present], target[present]),
             unseen,
             batch.rows - chunk.rows,
-            float(gap @ chunk.weighted(gap)),
-            float(u @ chunk.weighted(u)),
+            loss,
+            total,
+            strange,
+            encoding.classes is not None,
         )
+
+
+def _losses(model: Model, chunk: Chunk) -> tuple[float, float]:
+    """Of rows that the model has not seen: squared errors and squares of u; or log-losses and weights."""
+    scale = model.target_scale
+    if not chunk.rows:
+        return 0.0, 0.0
+    if isinstance(scale, ClassScale):
+        p = model.probabilities(chunk.X)[np.arange(chunk.rows), chunk.y.astype(np.int64)]
+        return float(-np.sum(chunk.weighted(np.log(np.maximum(p, np.finfo(float).tiny))))), float(chunk.total)
+    u = scale.standard(chunk.y)
+    gap = u - scale.standard(model.predict(chunk.X))
+    return float(gap @ chunk.weighted(gap)), float(u @ chunk.weighted(u))
+
+
+def _strange(encoding: Encoding, y: Array, batch: Batch) -> Counter[str]:
+    """Rows of each class that the model does not have."""
+    if encoding.classes is None or not (y == UNSEEN).any():
+        return Counter()
+    cells = batch.columns.column(encoding.target).filter(y == UNSEEN)
+    return Counter(str(cell) for cell in cells.to_pylist())
+
+
+def _check_classes(found: Added, label: str, target: str) -> None:
+    if not found.strange:
+        return
+    names = [f"{name!r} ({count:,} row{'' if count == 1 else 's'})" for name, count in sorted(found.strange.items())]
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+    raise DataError(
+        f"{label}: classes of {target!r} that this model does not have: {shown}",
+        "fit again with all rows, or leave these out: an update adds rows to the classes of the first fit",
+    )
 
 
 def _check_weights(model: Model, batch: Batch) -> None:
@@ -152,7 +201,7 @@ def _check_weights(model: Model, batch: Batch) -> None:
 
 
 def sums_of_table(
-    model: Model, kept: Kept, kernel: Kernel, sources: tuple[str | ArrowSource, ...], read: ReadOptions, engine: Engine
+    model: Model, kept: Kept, sources: tuple[str | ArrowSource, ...], read: ReadOptions, engine: Engine
 ) -> tuple[Added, str]:
     """One pass over a table that has the model's columns, and its label."""
     opened = open_for_predict(sources, read, model.encoding, with_target=True)
@@ -162,31 +211,19 @@ def sums_of_table(
                 f"{source.label}: there is no column {model.encoding.target!r}, the target of this model",
                 "rows without their targets have nothing to add",
             )
-    work = NewRows(model, keeper(later_view(model, kept.split), kernel, kept.Z, Projection(kept.R, kept.triangular)))
+    work = NewRows(model, keeper(later_view(model, kept.split), kept.frozen))
     tree = Tree()
     for added in engine.map(opened, work, "sums of new rows"):
         tree.add(added)
     if tree.empty:
         raise DataError(f"{opened.label}: there are no rows", "give a table with at least one row")
     found: Added = tree.result()
+    _check_classes(found, opened.label, model.encoding.target)
     if not found.sums.rows():
         raise DataError(f"{opened.label}: no row has a target", "rows without their targets have nothing to add")
     return found, opened.label
 
 
-def later_view(model: Model, split: HashSplit) -> View:
+def later_view(model: Model, split: Split) -> View:
     """What rows that made nothing of the model go through."""
     return View(split, model.input_map, model.target_scale, fitted=Later())
-
-
-def scale_of(model: Model) -> TargetScale:
-    """An updatable model predicts numbers."""
-    assert isinstance(model.target_scale, TargetScale)
-    return model.target_scale
-
-
-def network_kernel(network: Network) -> Kernel:
-    from enrelm_cli.model.features import KernelFeatures
-
-    assert isinstance(network.features, KernelFeatures)
-    return network.features.kernel

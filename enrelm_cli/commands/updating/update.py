@@ -12,22 +12,24 @@ from hashlib import blake2b
 import numpy as np
 
 from enrelm_cli.commands.saved import load_model
-from enrelm_cli.commands.updating.finish import Base, Finished, base_of, finish
-from enrelm_cli.commands.updating.sums import Added, keeper, network_kernel, scale_of, sums_of_table
+from enrelm_cli.commands.updating.finish import Finished, finish
+from enrelm_cli.commands.updating.sums import Added, keeper, sums_of_table
 from enrelm_cli.errors import DataError, GateError, UsageError
 from enrelm_cli.fold.folds import Engine
+from enrelm_cli.inputs.classes.rare import KeptClasses
+from enrelm_cli.inputs.classes.scale import ClassScale
 from enrelm_cli.inputs.dataset import Dataset
 from enrelm_cli.inputs.split import HashSplit
 from enrelm_cli.inputs.survey.cells import InputColumn
 from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.judge.fitting import FittedVariant
 from enrelm_cli.model import artifact
 from enrelm_cli.model.document import canonical, checksums
 from enrelm_cli.model.model import Model
+from enrelm_cli.model.updating.frozen import frozen_document
 from enrelm_cli.model.updating.kept import Kept, KeptSums, merged
-from enrelm_cli.phase_one.eigenbasis import landmark_projection
-from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.report.updating.update_report import Change, UpdateReport
-from enrelm_cli.settings import ReadOptions, Roles, SplitSettings
+from enrelm_cli.settings import MethodSettings, ReadOptions, Roles, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.variants import VARIANTS, named
 
@@ -35,16 +37,8 @@ from enrelm_cli.variants import VARIANTS, named
 
 
 def for_updates(names: Sequence[str], split: SplitSettings, dataset: Dataset) -> tuple[tuple[str, ...], SplitSettings]:
-    """The variants whose sums over rows are all that it takes, and one split: refused before anything is fitted."""
+    """The variants that `auto` tries, and one split that later rows fall on, too; refused before anything is fitted."""
     sample = dataset.rows.sample
-    kept = tuple(name for name in names or VARIANTS if named(name).updatable)
-    if not kept:
-        raise UsageError(
-            f"--updatable: a model of the {names[0]} variant cannot be made from sums over rows alone",
-            "use --variant kernel: hidden weights and leaves need the rows themselves",
-        )
-    if dataset.encoding.classes is not None:
-        raise UsageError("--updatable: models of classes cannot be updated yet", "leave it out, and fit again instead")
     marks = (sample.group, sample.time, sample.held)
     if split.kind != "hash" or any(mark is not None for mark in marks):
         raise UsageError(
@@ -58,20 +52,21 @@ def for_updates(names: Sequence[str], split: SplitSettings, dataset: Dataset) ->
             "--updatable: nearly every row repeats the inputs of another, so that rows are split one by one",
             "later rows could not be split the same way: fit again when there are more",
         )
-    return kept, replace(split, folds=1)
+    return tuple(names) or tuple(name for name in VARIANTS if named(name).from_sums), replace(split, folds=1)
 
 
-def kept_of(model: Model, basis: Basis, hashed: str, engine: Engine) -> Finished:
-    """A fitted kernel model with the sums of its rows: one more pass. Its weights are then those of the sums."""
-    data, kernel = basis.data, basis.tuned.kernel
-    split, scale = data.view.split, data.view.target_scale
+def kept_of(model: Model, winner: FittedVariant, method: MethodSettings, hashed: str, engine: Engine) -> Finished:
+    """A fitted model with what it keeps of its rows: one more pass. Its weights are then those of the sums."""
+    data, scale = winner.basis.data, winner.basis.data.view.target_scale
+    split = data.view.split
+    rare = split.kept if isinstance(split, KeptClasses) else ()
+    split = split.split if isinstance(split, KeptClasses) else split
     assert isinstance(split, HashSplit)
-    assert isinstance(scale, TargetScale)
-    projection = landmark_projection(kernel, basis.landmarks)
-    sums: KeptSums = data.fold(keeper(data.view, kernel, basis.landmarks.Z, projection), "sums to keep")
-    kept = Kept(split, basis.landmarks.Z, projection.R, projection.triangular, sums)
-    base = Base(model.encoding, data.view.input_map, scale, kernel)
-    made = finish(replace(model, input_map=data.view.input_map), kept, base, engine)
+    frozen = winner.variant.freeze(winner.basis, method)
+    sums: KeptSums = data.fold(keeper(data.view, frozen), "sums to keep")
+    targets = scale.targets if isinstance(scale, ClassScale) else ()
+    kept = Kept(split, frozen, sums, rare, targets, len(model.classes or ()))
+    made = finish(replace(model, input_map=data.view.input_map, target_scale=scale), kept, engine)
     change = Change("fit", sums.rows(), hashed, made.model.card.validation_error)
     return replace(made, model=replace(made.model, history=(change.to_json(),)))
 
@@ -94,10 +89,9 @@ def like(
             f"--like: columns have the roles that they have in {path} (target {parent.encoding.target!r})",
             "leave out the options that name columns",
         )
-    kernel = network_kernel(parent.network)
-    added, _ = sums_of_table(parent, kept, kernel, tuple(sources), read, engine)
+    added, _ = sums_of_table(parent, kept, tuple(sources), read, engine)
     hashed = _digest(parent, added)
-    made = finish(parent, kept.with_sums(added.sums), base_of(parent, kernel), engine).model
+    made = finish(parent, kept.with_sums(added.sums), engine).model
     made = _told(made, (), Change("fit --like", added.sums.rows(), hashed, made.card.validation_error))
     return _report(made, added, parent, timer), made
 
@@ -126,16 +120,16 @@ def update(wanted: Wanted, read: ReadOptions, engine: Engine) -> UpdateReport:
     """The sums of the tables are made first; then the file is locked, read again, changed and replaced as a whole."""
     timer = Stopwatch()
     before = load_model(wanted.path)
-    kept, kernel = required(before, wanted.path), network_kernel(before.network)
+    kept = required(before, wanted.path)
     tables = [
-        None if not names else sums_of_table(before, kept, kernel, names, read, engine)[0]
+        None if not names else sums_of_table(before, kept, names, read, engine)[0]
         for names in (wanted.new, wanted.remove)
     ]
     added, removed = tables
     if added is not None and wanted.fail_drift is not None and not _drift(added, before) <= wanted.fail_drift:
         raise GateError(
-            f"not updated: the model's error on the new rows is {added.error:.4f}, "
-            f"{_drift(added, before):.2f} times its validation error (--fail-drift {wanted.fail_drift:g})",
+            f"not updated: the model's {_unit(before)} on the new rows is {added.error:.4f}, "
+            f"{_drift(added, before):.2f} times that of its validation rows (--fail-drift {wanted.fail_drift:g})",
             "look at the new rows with `enrelm check`; a fresh fit may be due",
         )
     own = wanted.output is None or wanted.output == wanted.path
@@ -158,7 +152,7 @@ def update(wanted: Wanted, read: ReadOptions, engine: Engine) -> UpdateReport:
 
 def _landmark_note(kept: Kept, removed: Added) -> tuple[str, ...]:
     """Landmarks stay: their inputs are the model's own coordinates, whatever becomes of the rows they were."""
-    landmarks = {row.tobytes() for row in kept.Z}
+    landmarks = {row.tobytes() for row in kept.frozen.Z}
     stay = sum(row.tobytes() in landmarks for row in removed.sums.sample.X)
     if not stay:
         return ()
@@ -177,8 +171,7 @@ def _changed(model: Model, wanted: Wanted, added: Added | None, removed: Added |
     if added is not None:
         sums = sums.merge(added.sums)
         changes.append(("update", added))
-    base = base_of(model, network_kernel(model.network))
-    made = finish(model, kept.with_sums(sums), base, engine).model
+    made = finish(model, kept.with_sums(sums), engine).model
     error = made.card.validation_error
     told = [
         Change(name, 0, "", error) if one is None else Change(name, one.sums.rows(), _digest(model, one), error)
@@ -225,12 +218,7 @@ def merge(paths: Sequence[str], engine: Engine) -> tuple[UpdateReport, Model]:
                 "fit both with `enrelm fit --like PARENT`",
             )
     _check_apart(models, paths)
-    made = finish(
-        first,
-        kept[0].with_sums(merged([one.sums for one in kept])),
-        base_of(first, network_kernel(first.network)),
-        engine,
-    ).model
+    made = finish(first, kept[0].with_sums(merged([one.sums for one in kept])), engine).model
     earlier = tuple(entry for model in models for entry in model.history)
     change = Change("merge", kept_rows(made), "", made.card.validation_error)
     made = _told(made, earlier, change)
@@ -266,15 +254,16 @@ def family(model: Model) -> str:
     """Equal for models whose sums are of the same things."""
     kept = model.kept
     assert kept is not None
-    scale = replace(scale_of(model), low=None, high=None, errors=np.zeros(0))
-    kernel = network_kernel(model.network)
+    scale = model.target_scale
+    if isinstance(scale, TargetScale):
+        scale = replace(scale, low=None, high=None, errors=np.zeros(0))
     document = {
         "encoding": {**model.encoding.to_document(), "notes": []},
         "input_map": model.input_map.to_document(),
         "scale": scale.to_document(),
-        "kernel": [getattr(kernel, name) for name in ("weight_variance", "bias_variance", "depth")],
-        "landmarks": [kept.Z, kept.R],
-        "split": [kept.split.seed, kept.split.validation_below],
+        "of": frozen_document(kept.frozen),
+        "variant": model.card.variant,
+        "split": [kept.hashed.seed, kept.hashed.validation_below, *kept.rare],
     }
     return blake2b(repr(checksums(canonical(document, {}))).encode(), digest_size=16).hexdigest()
 
@@ -285,7 +274,18 @@ def _digest(model: Model, added: Added) -> str:
 
 
 def _drift(added: Added, model: Model) -> float:
-    return added.error / model.card.validation_error if model.card.validation_error > 0.0 else float("inf")
+    before = _error_before(model)
+    return added.error / before if before > 0.0 else float("inf")
+
+
+def _error_before(model: Model) -> float:
+    """On validation rows, in the units that new rows are judged in."""
+    told = model.card.classes
+    return model.card.validation_error if told is None else float(told["validation"]["log_loss"])
+
+
+def _unit(model: Model) -> str:
+    return "error" if model.classes is None else "log-loss"
 
 
 def _told(made: Model, earlier: tuple[dict[str, object], ...], *changes: Change) -> Model:
@@ -313,11 +313,13 @@ def _report(made: Model, added: Added | None, before: Model, timer: Stopwatch) -
         train_error=card.train_error,
         validation_error=card.validation_error,
         linear_error=card.linear_error,
-        validation_error_before=before.card.validation_error,
+        validation_error_before=_error_before(before),
         new_rows_error=None if added is None else added.error,
         drift=None if added is None else _drift(added, before),
         target=made.encoding.target,
         history=made.history,
         notes=tuple(notes),
         timings=timer.report(),
+        kind=card.variant,
+        classes=card.classes,
     )

@@ -1,8 +1,9 @@
 """What an updatable model keeps of its rows: sums by side, and an even sample; both add up, and can be taken away.
 
-The Gram sums are those of rows b = K(x, Z) R of the landmarks Z, and of the inputs with a column of ones for linear
-regression beside them; each row times its weight. The sample is every row whose hash lies below a bound, which is
-halved whenever there are too many of them: which rows it holds depends on the rows alone, not on their order.
+The Gram sums are those of rows b(x) (frozen.py), and of the inputs with a column of ones for linear regression beside
+them; each row times its weight. The sample is every row whose hash lies below a bound, which is halved whenever there
+are too many of them: which rows it holds depends on the rows alone, not on their order. Where b(x) is nothing, the
+sample is every row.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from numpy.typing import NDArray
 from enrelm_cli.fold.folds import Sums
 from enrelm_cli.fold.hashing import SAMPLE_SALT, combine, hash_numbers, rehash
 from enrelm_cli.fold.weights import Weights
-from enrelm_cli.inputs.checks import must, number, numbers, truth, whole
-from enrelm_cli.inputs.split import HashSplit, Side
+from enrelm_cli.inputs.checks import must, number, numbers, whole
+from enrelm_cli.inputs.classes.rare import KeptClasses
+from enrelm_cli.inputs.split import HashSplit, Side, Split
+from enrelm_cli.model.updating.frozen import Frozen, FrozenLayer, frozen_document, frozen_from
 from enrelm_cli.types import Array, Keys
 
 # Rows of the sample that choose the ridge and give left-out errors, at most.
@@ -33,16 +36,16 @@ class KeptRows:
     """An even sample of rows as the kernel sees them, sorted by key."""
 
     X: Array  # (s, d) standardised inputs
-    z: Array  # (s,) the target on its scale
-    y: Array  # (s,) the target itself
+    y: Array  # (s,) the target; of classes its place
     raw: Array  # (s, columns) before the map
     key: Keys  # (s,) hashes of the inputs
     weight: Weights = None  # (s,)
     below: int = _SPAN  # rows whose hash is below it are here
+    every: bool = False  # none is left out, however many there are
 
     @property
     def rows(self) -> int:
-        return len(self.z)
+        return len(self.y)
 
     def merge(self, other: KeptRows) -> KeptRows:
         below = min(self.below, other.below)
@@ -50,7 +53,7 @@ class KeptRows:
         weight = None
         if self.weight is not None or other.weight is not None:
             weight = np.concatenate([self._weights, other._weights])
-        return KeptRows(**parts, weight=weight, below=below)._within(below).thinned()
+        return KeptRows(**parts, weight=weight, below=below, every=self.every)._within(below).thinned()
 
     @property
     def _weights(self) -> Array:
@@ -68,7 +71,7 @@ class KeptRows:
     def thinned(self) -> KeptRows:
         """At most MOST rows, sorted: whichever rows came first."""
         kept = self
-        while kept.rows > MOST:
+        while kept.rows > MOST and not self.every:
             kept = kept._within(kept.below // 2)
         return kept._take(np.lexsort((kept._weights, kept.y, kept.key)))
 
@@ -94,7 +97,8 @@ class KeptRows:
         return replace(self, weight=self._weights * factor)
 
 
-_ROWS = ("X", "z", "y", "raw", "key")
+_ROWS = ("X", "y", "raw", "key")
+_COUNTS = ("rows", "counts")  # of rows, whatever their weights
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class KeptSums:
     def scaled(self, factor: float) -> KeptSums:
         """Every row counts for `factor` of what it did; rows stay rows."""
         sides = {
-            side: Sums({name: value if name == "rows" else factor * value for name, value in sums.values.items()})
+            side: Sums({name: value if name in _COUNTS else factor * value for name, value in sums.values.items()})
             for side, sums in self.sides.items()
         }
         return replace(self, sides=sides, sample=self.sample.scaled(factor))
@@ -141,16 +145,24 @@ class KeptSums:
 class Kept:
     """The sums, and what a new row goes through on its way into them."""
 
-    split: HashSplit
-    Z: Array  # (m, d) landmarks
-    R: Array  # (m, k) of the projection
-    triangular: bool
+    hashed: HashSplit
+    frozen: Frozen
     sums: KeptSums
+    rare: tuple[int, ...] = ()  # places of classes whose rows all train
+    targets: tuple[int, ...] = ()  # the shape of a row's target as the method sees it
+    classes: int = 0  # how many, where the target has some
+
+    @property
+    def split(self) -> Split:
+        return KeptClasses(self.hashed, self.rare) if self.rare else self.hashed
 
     @property
     def bytes(self) -> int:
-        arrays = [self.R, self.sums.sample.X, *(one["BB"] for one in self.sums.sides.values())]
-        return int(sum(array.nbytes for array in arrays))
+        arrays = [*vars(self.frozen).values(), *vars(self.sums.sample).values()]
+        arrays += [value for one in self.sums.sides.values() for value in one.values.values()]
+        if isinstance(self.frozen, FrozenLayer):
+            arrays.append(self.frozen.layer.W)
+        return int(sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)))
 
     def with_sums(self, sums: KeptSums) -> Kept:
         return replace(self, sums=sums)
@@ -160,11 +172,12 @@ class Kept:
     def to_document(self) -> dict[str, Any]:
         sample = self.sums.sample
         return {
-            "seed": self.split.seed,
-            "validation_below": self.split.validation_below,
-            "Z": self.Z,
-            "R": self.R,
-            "triangular": self.triangular,
+            "seed": self.hashed.seed,
+            "validation_below": self.hashed.validation_below,
+            "rare": list(self.rare),
+            "targets": list(self.targets),
+            "classes": self.classes,
+            "of": frozen_document(self.frozen),
             "sides": {side.name.lower(): _packed(sums) for side, sums in self.sums.sides.items()},
             "sample": {
                 **{name: getattr(sample, name) for name in _ROWS},
@@ -180,22 +193,23 @@ class Kept:
         """ValueError, KeyError or TypeError unless it could have been written here."""
         whole("seed", document["seed"], 0, 2**32 - 1)
         whole("validation_below", document["validation_below"], 0, _SPAN)
+        whole("classes", document["classes"], 0, 1 << 20)
+        must(type(document["rare"]) is list and type(document["targets"]) is list, "no list of classes")
+        for name, most in (("rare", max(document["classes"] - 1, 0)), ("targets", 1 << 20)):
+            for one in document[name]:
+                whole(name, one, 0, most)
         must(set(document["sides"]) <= {side.name.lower() for side in SIDES}, "a side is unknown")
         must(len(document["sides"]) > 0, "no side is kept")
-        must(type(document["Z"]) is np.ndarray and document["Z"].ndim == 2, "'Z' is no matrix")
-        (m, d), R = document["Z"].shape, document["R"]
-        must(type(R) is np.ndarray and R.ndim == 2 and 0 < R.shape[1] <= m, "'R' is no matrix of the landmarks")
-        numbers("Z", document["Z"], (m, d))
-        numbers("R", R, (m, R.shape[1]))
-        truth("triangular", document["triangular"])
-        must(not document["triangular"] or R.shape[1] == m, "'R' is no triangle")
+        frozen = frozen_from(document["of"])
         number("low", document["low"])
         number("high", document["high"], lowest=document["low"])
-        sides = {Side[name.upper()]: _unpacked(one, R.shape[1], d) for name, one in document["sides"].items()}
-        sums = KeptSums(sides, _rows_of(document["sample"], d), document["low"], document["high"])
+        d = frozen.Z.shape[1]
+        shape = _Shapes(frozen, d, tuple(document["targets"]), document["classes"])
+        sides = {Side[name.upper()]: shape.unpacked(one) for name, one in document["sides"].items()}
+        sample = _rows_of(document["sample"], d, frozen.every_row)
+        sums = KeptSums(sides, sample, document["low"], document["high"])
         split = HashSplit(document["seed"], document["validation_below"])
-        R = np.asfortranarray(R) if document["triangular"] else R
-        return Kept(split, document["Z"], R, document["triangular"], sums)
+        return Kept(split, frozen, sums, tuple(document["rare"]), shape.targets, shape.classes)
 
 
 _SYMMETRIC = ("BB", "XX")
@@ -212,30 +226,47 @@ def _packed(sums: Sums) -> dict[str, Any]:
     return packed
 
 
-def _unpacked(packed: Mapping[str, Any], k: int, d: int) -> Sums:
-    must(set(packed) == {"n", "rows", "b", "BB", "By", "y", "yy", "XX", "Xy"}, "the sums are those of another format")
-    whole("rows", packed["rows"], 0, 1 << 62)
-    for name in ("n", "yy"):
-        number(name, packed[name], lowest=0.0)
-    number("y", packed["y"])
-    numbers("b", packed["b"], (k,))
-    numbers("By", packed["By"], (k,))
-    numbers("Xy", packed["Xy"], (d + 1,))
-    values = dict(packed)
-    for name, size in (("BB", k), ("XX", d + 1)):
-        numbers(name, packed[name], (size * (size + 1) // 2,))
-        full = np.zeros((size, size))
-        full[np.tril_indices(size)] = packed[name]
-        values[name] = full + np.tril(full, -1).T
-    return Sums(values)
+@dataclass(frozen=True)
+class _Shapes:
+    """Of the sums of one side."""
+
+    frozen: Frozen
+    d: int
+    targets: tuple[int, ...]
+    classes: int
+
+    def unpacked(self, packed: Mapping[str, Any]) -> Sums:
+        """ValueError unless they could have been summed."""
+        k, q = self.frozen.size, self.targets
+        shapes = {"b": (k,), "By": (k, *q), "Xy": (self.d + 1, *q), "y": q, "yy": q}
+        if isinstance(self.frozen, FrozenLayer) and len(self.frozen.Z):
+            shapes |= {"p": (k,), "pp": (k,), "py": (k, *q)}
+        if self.classes:
+            shapes["counts"] = (self.classes,)
+        symmetric = {"BB": k, "XX": self.d + 1}
+        must(set(packed) == {"n", "rows", *shapes, *symmetric}, "the sums are those of another format")
+        whole("rows", packed["rows"], 0, 1 << 62)
+        number("n", packed["n"], lowest=0.0)
+        values = dict(packed)
+        for name, shape in shapes.items():
+            lowest = 0.0 if name in ("yy", "counts") else -np.inf
+            if shape == ():
+                number(name, packed[name], lowest)
+            else:
+                numbers(name, packed[name], shape, lowest)
+        for name, size in symmetric.items():
+            numbers(name, packed[name], (size * (size + 1) // 2,))
+            full = np.zeros((size, size))
+            full[np.tril_indices(size)] = packed[name]
+            values[name] = full + np.tril(full, -1).T
+        return Sums(values)
 
 
-def _rows_of(document: Mapping[str, Any], d: int) -> KeptRows:
-    must(type(document["z"]) is np.ndarray and document["z"].ndim == 1, "'z' is no column")
-    s = len(document["z"])
-    must(s <= MOST, "the sample is too large")
+def _rows_of(document: Mapping[str, Any], d: int, every: bool) -> KeptRows:
+    must(type(document["y"]) is np.ndarray and document["y"].ndim == 1, "'y' is no column")
+    s = len(document["y"])
+    must(every or s <= MOST, "the sample is too large")
     numbers("X", document["X"], (s, d))
-    numbers("z", document["z"], (s,))
     numbers("y", document["y"], (s,))
     raw = document["raw"]
     must(type(raw) is np.ndarray and raw.ndim == 2, "'raw' is no table")
@@ -246,7 +277,9 @@ def _rows_of(document: Mapping[str, Any], d: int) -> KeptRows:
         numbers("weight", document["weight"], (s,), lowest=0.0)
         must(bool(np.all(document["weight"] > 0.0)), "'weight' has a zero")
     whole("below", document["below"], 1, _SPAN)
-    return KeptRows(*(document[name] for name in (*_ROWS, "weight", "below")))
+    must(not every or document["below"] == _SPAN, "rows are missing")
+    rows = {name: document[name] for name in (*_ROWS, "weight", "below")}
+    return KeptRows(**rows, every=every)
 
 
 def merged(parts: list[KeptSums]) -> KeptSums:

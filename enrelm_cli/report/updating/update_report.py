@@ -40,7 +40,8 @@ class UpdateReport:
     notes: tuple[str, ...]
     timings: dict[str, float]
     model: str | None = None
-    kind: str = field(default="kernel")
+    kind: str = field(default="kernel")  # the variant
+    classes: dict[str, Any] | None = None  # of a target that has some: as `fit` reports them
 
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "notes": list(self.notes), "history": list(self.history)}
@@ -54,6 +55,7 @@ def update_view(report: UpdateReport) -> list[Block]:
     facts = facts_of(
         ("rows", counts),
         ("errors", errors_line(report.train_error, report.validation_error, report.linear_error)),
+        ("classes", _classes(report)),
         ("before", before),
         ("time", times(report.timings)),
         ("notes", report.notes),
@@ -70,8 +72,17 @@ def update_view(report: UpdateReport) -> list[Block]:
 def _on_new_rows(report: UpdateReport) -> str:
     """How the model did on rows that it had not seen."""
     assert report.new_rows_error is not None
-    text = f"error on the new rows {words.error(report.new_rows_error)}"
-    return f"{text}, validation error {words.error(report.validation_error_before)}"
+    name = "error" if report.classes is None else "log-loss"
+    text = f"{name} on the new rows {words.error(report.new_rows_error)}"
+    return f"{text}, validation {name} {words.error(report.validation_error_before)}"
+
+
+def _classes(report: UpdateReport) -> str:
+    if report.classes is None:
+        return ""
+    judged = report.classes["validation"]
+    told = f"accuracy {words.percent(judged['accuracy'])}, log-loss {words.error(judged['log_loss'])}"
+    return f"{len(report.classes['classes'])}; {told} on validation rows of the sample"
 
 
 def history_grid(history: tuple[dict[str, Any], ...]) -> Grid:
