@@ -9,17 +9,29 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from enrelm_cli.table.notation import UNITS, DateNotation, Notation, NumberNotation, notation_from_document
+from enrelm_cli.table.notation import (
+    DateNotation,
+    DurationNotation,
+    MeasureNotation,
+    Notation,
+    NumberNotation,
+    PowerNotation,
+    notation_from_document,
+)
 
 MOST_ODD = 20  # different texts that are neither numbers nor words for nothing; also: more numbers than this are many
 ODD_SHARE = 0.05  # of the cells
+# One or two texts that stand for themselves ("Varies with device") may take up more: missing cells are told apart, too.
+_FEW_ODD, _FEW_ODD_SHARE = 2, 0.5
+# The first of several that fit is taken: the date 20141013T000000 is no measure in T000000.
+_FAMILIES = (NumberNotation, PowerNotation, DurationNotation, DateNotation, MeasureNotation)
 _FIRST_LOOK = 100
 
 # Words for a cell without a value, in lower case. In a column of numbers or dates any share of the cells may be these.
@@ -57,7 +69,7 @@ class Tally:
     odd: Mapping[str, int]  # texts that it cannot read, and how many cells have them
     read: frozenset[str]  # texts that it can read, up to MOST_ODD + 1 of them
     example: str  # of these the longest, the last of several
-    units: frozenset[str] = frozenset()  # that stand in them
+    units: frozenset[str] = frozenset()  # that stand in them, up to two
 
     @property
     def hopeless(self) -> bool:
@@ -69,7 +81,12 @@ class Tally:
             odd[text] = odd.get(text, 0) + count
         read = frozenset(sorted(self.read | other.read)[: MOST_ODD + 1])
         example = max(self.example, other.example, key=_length_first)
-        return Tally(odd, read, example, self.units | other.units)
+        return Tally(odd, read, example, _two(self.units | other.units))
+
+
+def _two(units: frozenset[str]) -> frozenset[str]:
+    """More than one is too many, however many there are."""
+    return frozenset(sorted(units)[:2])
 
 
 def _length_first(text: str) -> tuple[int, str]:
@@ -102,7 +119,7 @@ def take_census(array: Any, notations: Sequence[Notation], nulls: tuple[str, ...
     present = (counts > 0) & ~missing
     texts, counts = trimmed.dictionary.filter(pa.array(present)), counts[present]
     tallies: dict[Notation, Tally] = {}
-    for family in (NumberNotation, DateNotation):
+    for family in _FAMILIES:
         tallies.update(_tallies([one for one in notations if isinstance(one, family)], texts, counts))
     return Census(int(counts.sum()), {notation: tally for notation, tally in tallies.items() if not tally.hopeless})
 
@@ -136,8 +153,7 @@ def _tally(notation: Notation, texts: Any, counts: Any) -> Tally:
     lengths = pc.utf8_length(read).to_numpy()
     longest = read.filter(pa.array(lengths == lengths.max())).to_pylist() if len(read) else [""]
     first = read.take(pc.array_sort_indices(read)[: MOST_ODD + 1]).to_pylist()
-    units = frozenset("".join(read.to_pylist())) & UNITS if isinstance(notation, NumberNotation) else frozenset()
-    return Tally(unread, frozenset(first), max(longest), units)
+    return Tally(unread, frozenset(first), max(longest), _two(notation.units(read)))
 
 
 # ------------------------------------------------------------------------------------------------ the decision
@@ -170,7 +186,11 @@ def decide(name: str, census: Census, only_words: bool) -> Decision | None:
 
     What it leaves are words for a missing cell, or, unless `only_words`, a few texts among many numbers.
     """
-    fits = [notation for notation, tally in census.tallies.items() if _fits(tally, census.cells, only_words)]
+    fits = [
+        notation
+        for notation, tally in census.tallies.items()
+        if _fits(tally, census.cells, only_words) and not (only_words and _few_measures(notation, tally))
+    ]
     if not fits:
         return None
     unread = {notation: sum(census.tallies[notation].odd.values()) for notation in fits}
@@ -178,14 +198,21 @@ def decide(name: str, census: Census, only_words: bool) -> Decision | None:
     rivals = [notation for notation in fits if unread[notation] == unread[best]]
     tally = census.tallies[best]
     rival = _rival(name, best, tally, rivals)
-    return Decision(name, Format(best, tuple(sorted(tally.odd))), _reading(best, tally), rival, _odd(tally))
+    found = Format(best.settled(tally.units), tuple(sorted(tally.odd)))
+    return Decision(name, found, _reading(best, tally), rival, _odd(tally))
 
 
 def _fits(tally: Tally, cells: int, only_words: bool) -> bool:
-    strange = sum(count for text, count in tally.odd.items() if text.lower() not in MISSING_WORDS)
+    strange = [count for text, count in tally.odd.items() if text.lower() not in MISSING_WORDS]
     if not tally.read or len(tally.units) > 1 or (strange and only_words):
         return False
-    return not strange or (strange <= ODD_SHARE * cells and len(tally.read) > MOST_ODD)
+    share = _FEW_ODD_SHARE if len(strange) <= _FEW_ODD else ODD_SHARE
+    return not strange or (sum(strange) <= share * cells and len(tally.read) > MOST_ODD)
+
+
+def _few_measures(notation: Notation, tally: Tally) -> bool:
+    """`4 stars`, `5 stars`: as a target these may well be classes."""
+    return isinstance(notation, MeasureNotation) and len(tally.read) <= MOST_ODD
 
 
 def _rival(name: str, best: Notation, tally: Tally, rivals: Sequence[Notation]) -> str | None:
@@ -193,13 +220,17 @@ def _rival(name: str, best: Notation, tally: Tally, rivals: Sequence[Notation]) 
     if isinstance(best, DateNotation):
         other = best.swapped()
         return f"--date-format '{name}={other.pattern}'" if other in rivals and other is not None else None
-    differs = best.decimal == "." and NumberNotation(",") in rivals and "," in tally.example
+    if isinstance(best, DurationNotation):
+        return None
+    differs = best.decimal == "." and replace(best, decimal=",") in rivals and "," in tally.example
     return "--decimal ," if differs else None
 
 
 def _reading(notation: Notation, tally: Tally) -> str:
     if isinstance(notation, DateNotation):
         return f"read as dates like {notation.pattern}"
+    if isinstance(notation, DurationNotation):
+        return f"read as seconds from times like {tally.example!r}"
     return f"read as numbers like {tally.example!r}"
 
 

@@ -17,7 +17,7 @@ from enrelm_cli.table import cells
 from enrelm_cli.table.census import Format
 from enrelm_cli.table.csv_pieces import Block
 from enrelm_cli.table.kinds import ARROW, Kind, kind_of_type
-from enrelm_cli.table.notation import DateNotation, Notation, NumberNotation
+from enrelm_cli.table.notation import DateNotation, MeasureNotation, Notation, NumberNotation
 from enrelm_cli.table.options import ReadAs
 from enrelm_cli.table.sources import Columnar, CsvSource, Source
 
@@ -328,6 +328,8 @@ class Unfit:
         """What the cell should have been, or the cells."""
         if self.format is not None and isinstance(self.format.notation, DateNotation):
             return f"{'a date' if one else 'dates'} like {self.format.notation.pattern}"
+        if self.format is not None and isinstance(self.format.notation, MeasureNotation):
+            return f"{'a number' if one else 'numbers'} with the unit {self.format.notation.unit!r}"
         return (_WANTED if one else _WANTED_OF_MANY)[self.kind]
 
 

@@ -175,6 +175,9 @@ def test_dates_of_any_year_are_fitted_and_predicted(tmp_path: Path, days: list[d
         ("x,y", "{x},{y}", ("--null", "-999")),
         ("x;y", "{x},5;{y}", ("--decimal", ",", "--delimiter", ";")),
         ("x,y", "$1{x:03d},{y}", ()),
+        ("x,y", "{x}.5 km/h,{y}", ()),
+        ("x,y", "{day}h {x}m,{y}", ()),
+        ("x,y", "{x}K,{y}", ()),
         ("x,y", "{day:02d}/02/2014,{y}", ("--date-format", "x=%d/%m/%Y")),
         ("x,y", "{day:02d}/02/2014,{y}", ()),
         ("ä,y", "{x},{y}", ("--encoding", "latin-1")),
@@ -191,3 +194,13 @@ def test_predict_reads_as_the_fit_did(tmp_path: Path, header: str, row: str, wor
     assert plain == succeed("predict", tmp_path / "m.joblib", tmp_path / "few.csv", *words).stdout
     whole = succeed("predict", tmp_path / "m.joblib", tmp_path / "fit.csv").stdout.splitlines()
     assert plain.splitlines()[1:] == whole[7:10]
+
+
+def test_another_unit_than_that_of_the_fit_is_a_cell_at_fault(tmp_path: Path) -> None:
+    rows = [f"{i} kg,{i % 9}" for i in range(60)]
+    (tmp_path / "fit.csv").write_text("\n".join(["x,y", *rows]), encoding="utf-8")
+    (tmp_path / "few.csv").write_text("x\n7 kg\n8 lb\n", encoding="utf-8")
+    succeed("fit", tmp_path / "fit.csv", "-t", "y", "--variant", "approximate", "-o", tmp_path / "m.joblib")
+    result = run("predict", tmp_path / "m.joblib", tmp_path / "few.csv")
+    assert result.code == 3
+    assert "line 3: '8 lb' in column 'x' is not a number with the unit 'kg'" in result.stderr

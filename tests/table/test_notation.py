@@ -20,7 +20,17 @@ from enrelm_cli.fold.folds import LocalEngine
 from enrelm_cli.settings import ReadOptions, Roles
 from enrelm_cli.table.kinds import Kind
 from enrelm_cli.table.load import load
-from enrelm_cli.table.notation import DATES, DateNotation, NumberNotation, given_date
+from enrelm_cli.table.notation import (
+    DATES,
+    DateNotation,
+    DurationNotation,
+    MeasureNotation,
+    Notation,
+    NumberNotation,
+    PowerNotation,
+    given_date,
+    notation_from_document,
+)
 from enrelm_cli.table.options import ReadAs, read_as
 from enrelm_cli.table.table import Table, open_table
 
@@ -62,6 +72,43 @@ def test_a_number_is_read_however_it_is_written(whole: int, cents: int, unit: st
 )
 def test_what_is_no_number_is_not_read(text: str) -> None:
     assert NumberNotation(".").read(pa.array([text])).to_pylist() == [None]
+
+
+@pytest.mark.parametrize(
+    ("notation", "text", "value"),
+    [
+        (PowerNotation(), "€1.2M", 1.2e6),
+        (PowerNotation(","), "-$3,5k", -3500.0),
+        (PowerNotation(), "12 bn", 12e9),
+        (PowerNotation(), "850", 850.0),
+        (PowerNotation(), "1.2X", None),
+        (DurationNotation(), "1:02:33.5", 3753.5),
+        (DurationNotation(), "2h 50m", 10200.0),
+        (DurationNotation(), "3 days, 4 hours", 273600.0),
+        (DurationNotation(), "1:75", None),
+        (DurationNotation(), "", None),
+        (DurationNotation(), "h", None),
+        (MeasureNotation(unit="kg"), "1,234.5 KG", 1234.5),
+        (MeasureNotation(unit="kg"), "12 lb", None),
+        (MeasureNotation(unit="kg"), "12", None),
+        (MeasureNotation(",", "km/h"), "-1,5 km/h", -1.5),
+    ],
+)
+def test_a_number_with_words_is_read_in_full_or_not_at_all(notation: Notation, text: str, value: float | None) -> None:
+    assert notation.read(pa.array([text, None])).to_pylist() == [value, None]
+    assert notation.looks(text) is (value is not None)
+    assert notation_from_document(notation.to_document()) == notation
+
+
+def test_a_unit_that_no_model_file_may_have_is_refused() -> None:
+    for document in (
+        {"decimal": ".", "unit": ""},
+        {"decimal": ".", "unit": "x" * 25},
+        {"power": "x"},
+        {"decimal": "x"},
+    ):
+        with pytest.raises(ValueError, match=r"no (unit|way)"):
+            notation_from_document(document)
 
 
 @given(
@@ -132,6 +179,20 @@ COLUMNS: dict[str, tuple[list[str], Kind, str]] = {
     "the last moment": (["9999-12-31T23:59:59.999999", "0001-01-01"], Kind.DATE, ""),
     "dates and a word": (["13/10/2014", "unknown"], Kind.DATE, "1 cell is not"),
     "zoned": (["13/10/2014 10:00Z", "14/10/2014 10:00+02:00"], Kind.ZONED, ""),
+    "one unit": (["19.7 kmpl", "1,248 KMPL", "8kmpl"], Kind.NUMBER, "read as numbers like '1,248 KMPL'"),
+    "singular and plural": (["1 day", "12 days"], Kind.NUMBER, "'12 days'"),
+    "at least so many": (["10,000+", "5+"], Kind.NUMBER, "'10,000+'"),
+    "powers of ten": (["850", "1.2K", "$3.4M", "-2bn"], Kind.NUMBER, "'$3.4M'"),
+    "spans of time": (["2h 50m", "19h", "5m"], Kind.NUMBER, "read as seconds from times like '2h 50m'"),
+    "times of the day": (["9:30", "14:05:59"], Kind.NUMBER, "'14:05:59'"),
+    "a text of its own": (
+        [*[f"{i}M" for i in range(60)], *["Varies with device"] * 20],
+        Kind.NUMBER,
+        "20 cells are not",
+    ),
+    "two texts of their own, too many": ([*PLAIN, *["low"] * 40, *["high"] * 40], Kind.TEXT, ""),
+    "two units": (["12 kg", "12 lb"], Kind.TEXT, ""),
+    "house numbers": (["12A", "12B", "7"], Kind.TEXT, ""),
     "two currencies": (["$5", "€5"], Kind.TEXT, ""),
     "codes": (["A11", "1Fam", "2Story"], Kind.TEXT, ""),
     "versions": (["1.2.3", "1.10.2"], Kind.TEXT, ""),
@@ -169,7 +230,12 @@ def test_what_a_column_is_depends_on_no_order_block_or_format(folder: Path, name
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(st.sampled_from(["1", "2,5", "$3", "4/5/2014", "14/5/2014", "unknown", "x", "", "NA", " 7 "]), min_size=1),
+    st.lists(
+        st.sampled_from(
+            ["1", "2,5", "$3", "4 kg", "2K", "1:30", "4/5/2014", "14/5/2014", "unknown", "x", "", "NA", " 7 "]
+        ),
+        min_size=1,
+    ),
     st.integers(1, 60),
 )
 def test_blocks_never_change_a_decision(folder: Path, cells: list[str], size: int) -> None:
@@ -188,6 +254,11 @@ def test_a_typo_in_a_column_that_the_user_calls_numeric_is_an_error(folder: Path
     with pytest.raises(DataError, match="'oops'"):
         column([*PLAIN, "oops"], target="c", task="regression")
     assert column([*PLAIN, "unknown"], target="c")[0] is Kind.NUMBER
+
+
+def test_few_measures_are_classes_of_a_target_and_many_are_numbers(folder: Path) -> None:
+    assert column(["4 stars", "5 stars", "5 stars"], target="c")[0] is Kind.TEXT
+    assert column([f"{i} kg" for i in range(30)], target="c")[0] is Kind.NUMBER
 
 
 def test_a_date_format_settles_what_is_ambiguous(folder: Path) -> None:

@@ -1,15 +1,10 @@
-"""Ways to write numbers and dates that a plain parser does not take: `$1,234`, `12 %`, `1 234,5`, `13/10/2014 9:30`.
-
-A notation reads the distinct texts of a column at once. Which one a column is written in is decided over all of its
-cells (census.py).
-"""
+"""Dates and times of a calendar, in the directives of strptime: `13/10/2014 9:30`, `Oct 13, 2014`, `20141013T0930`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,63 +14,7 @@ from numpy.typing import NDArray
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.table.kinds import ARROW, Kind
-
-Ints = NDArray[np.int64]
-
-_UNIT = "%$€£¥₹"
-UNITS = frozenset(_UNIT)
-_SPACES = "\u00a0\u2007\u2009\u202f"  # that do not break a line, as between thousands
-_PLAIN = str.maketrans({**dict.fromkeys(_SPACES, " "), "\u2212": "-"})
-
-
-@cache
-def _compiled(notation: Notation) -> re.Pattern[str]:
-    """Once for each notation: to put its regex together takes longer than to match a text."""
-    return re.compile(notation.regex, re.ASCII)
-
-
-# ------------------------------------------------------------------------------------------------ numbers
-
-
-@dataclass(frozen=True)
-class NumberNotation:
-    """Numbers with a decimal mark, perhaps thousands separators, and perhaps a unit before or after."""
-
-    decimal: str = "."
-    kind: ClassVar[Kind] = Kind.NUMBER
-    # What every number looks like at least, whatever its marks: a quick test.
-    like: ClassVar[str] = rf"^[ (+\-\x{{2212}}{_UNIT}]*(?:[.,]?\d[^A-DF-Za-df-z/:]*$|[iI][nN][fF])"
-
-    @property
-    def regex(self) -> str:
-        mark = re.escape(self.decimal)
-        separators = (re.escape(separator) for separator in (".,"[self.decimal == "."], " ", "'"))
-        whole = "|".join([rf"\d{{1,3}}(?:{separator}\d{{3}})+" for separator in separators] + [r"\d+"])
-        digits = rf"(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
-        before, after = rf"(?:[{_UNIT}] ?)?", rf"(?: ?[{_UNIT}])?"
-        signed = rf"(?:[+-]? ?{before}|[{_UNIT}] ?[+-]){digits}{after}"
-        return rf"^(?:{signed}|\({before}{digits}{after}\)|[+-]?[iI][nN][fF](?:inity)?)$"
-
-    def looks(self, text: str) -> bool:
-        """Whether a text, without space around it, is written like this: quick, for a few."""
-        return _compiled(self).fullmatch(text.translate(_PLAIN)) is not None
-
-    def read(self, texts: Any) -> Any:
-        """(t,) texts as float64; null where a text is not written like this."""
-        texts = pc.replace_substring_regex(pc.utf8_trim_whitespace(texts), f"[{_SPACES}]", " ")
-        texts = pc.replace_substring(texts, "\u2212", "-")
-        fits = pc.match_substring_regex(texts, _compiled(self).pattern)
-        plain = pc.if_else(fits, texts, pa.scalar(None, pa.string()))
-        # An amount in parentheses is negative, as accountants write it.
-        plain = pc.replace_substring_regex(plain, r"^\(", "-")
-        plain = pc.replace_substring_regex(plain, rf"[^0-9a-zA-Z+\-{self.decimal}]", "")
-        return pc.replace_substring(plain, self.decimal, ".").cast(pa.float64())
-
-    def to_document(self) -> dict[str, str]:
-        return {"decimal": self.decimal}
-
-
-# ------------------------------------------------------------------------------------------------ dates
+from enrelm_cli.table.notation.texts import Ints, compiled, ints
 
 _DIRECTIVES = {
     "Y": r"(?P<Y>\d{4})",
@@ -127,15 +66,21 @@ class DateNotation:
 
     def looks(self, text: str) -> bool:
         """Whether a text is written like this; it need not be a date of the calendar."""
-        return _compiled(self).fullmatch(text) is not None
+        return compiled(self).fullmatch(text) is not None
 
     def read(self, texts: Any) -> Any:
         """(t,) texts as timestamps; null where a text is not a date written like this."""
-        found = pc.extract_regex(pc.utf8_trim_whitespace(texts), _compiled(self).pattern)
+        found = pc.extract_regex(pc.utf8_trim_whitespace(texts), compiled(self).pattern)
         parts = {found.type.field(i).name: found.field(i) for i in range(found.type.num_fields)}
         microseconds, sound = _moments(parts, len(texts))
         missing = ~(sound & found.is_valid().to_numpy(zero_copy_only=False))
         return pa.array(microseconds, type=pa.int64(), mask=missing).cast(ARROW[self.kind])
+
+    def units(self, texts: Any) -> frozenset[str]:
+        return frozenset()
+
+    def settled(self, units: frozenset[str]) -> DateNotation:
+        return self
 
     def swapped(self) -> DateNotation | None:
         """The notation with day and month the other way round, where both are digits."""
@@ -179,7 +124,7 @@ def _date_regex(pattern: str) -> str:
 
 def _moments(parts: Mapping[str, Any], rows: int) -> tuple[Ints, NDArray[np.bool_]]:
     """(microseconds since 1970, which are dates of the calendar) of the parts of texts; empty parts are 0."""
-    part = {name: _ints(texts) for name, texts in parts.items() if name not in "bpzf"}
+    part = {name: ints(texts) for name, texts in parts.items() if name not in "bpzf"}
     zeros = np.zeros(rows, dtype=np.int64)
     year = part["Y"] if "Y" in part else part["y"] + np.where(part["y"] < _PIVOT, 2000, 1900)
     month = part["m"] if "m" in part else _month(parts["b"])
@@ -202,12 +147,6 @@ def _moments(parts: Mapping[str, Any], rows: int) -> tuple[Ints, NDArray[np.bool
     return micro, sound
 
 
-def _ints(texts: Any) -> Ints:
-    digits = pc.if_else(pc.equal(texts, ""), "0", texts).fill_null("0")
-    values: Ints = digits.cast(pa.int64()).to_numpy()
-    return values
-
-
 def _month(names: Any) -> Ints:
     first = pc.utf8_slice_codeunits(pc.utf8_lower(names), 0, 3)
     values: Ints = pc.index_in(first, value_set=_MONTHS).fill_null(-1).to_numpy().astype(np.int64) + 1
@@ -223,20 +162,16 @@ def _on_24_hours(hour: Ints, halves: Any) -> tuple[Ints, NDArray[np.bool_]]:
 
 def _fraction(digits: Any) -> Ints:
     """Microseconds; further digits are cut off."""
-    return _ints(pc.utf8_slice_codeunits(pc.utf8_rpad(digits, 6, "0"), 0, 6))
+    return ints(pc.utf8_slice_codeunits(pc.utf8_rpad(digits, 6, "0"), 0, 6))
 
 
 def _offset(zones: Any) -> Ints:
     """Minutes east of Greenwich."""
     digits = pc.utf8_rpad(pc.replace_substring_regex(zones, "[^0-9]", ""), 4, "0")
-    minutes = _ints(pc.utf8_slice_codeunits(digits, 0, 2)) * 60 + _ints(pc.utf8_slice_codeunits(digits, 2, 4))
+    minutes = ints(pc.utf8_slice_codeunits(digits, 0, 2)) * 60 + ints(pc.utf8_slice_codeunits(digits, 2, 4))
     west = pc.starts_with(zones, "-").fill_null(False).to_numpy(zero_copy_only=False)
     return np.where(west, -minutes, minutes)
 
-
-# ------------------------------------------------------------------------------------------------ all of them
-
-Notation = NumberNotation | DateNotation
 
 # In the order of preference where a column can be read in several: the day before the month, as in most countries.
 _PATTERNS = (
@@ -246,16 +181,3 @@ _PATTERNS = (
     *("%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%b %d %Y", "%b %Y"),
 )
 DATES = tuple(DateNotation(pattern, zoned) for zoned in (False, True) for pattern in _PATTERNS)
-
-
-def number_notations(decimal: str) -> tuple[NumberNotation, ...]:
-    """Of a file whose decimal mark is said to be this. A point is the default, so it may yet turn out to be a comma."""
-    return tuple(NumberNotation(mark) for mark in ((".", ",") if decimal == "." else (",",)))
-
-
-def notation_from_document(document: Mapping[str, Any]) -> Notation:
-    if "date" in document:
-        return DateNotation(given_date(str(document["date"])).pattern, bool(document["zoned"]))
-    if document["decimal"] not in (".", ","):
-        raise ValueError(f"no way to write numbers: {document!r}")
-    return NumberNotation(str(document["decimal"]))
