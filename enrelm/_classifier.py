@@ -47,7 +47,7 @@ class EnrelmClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         sample_weight : array-like of shape (n_samples,), default=None
             How much a row counts (`--weight`).
         groups : array-like of shape (n_samples,), default=None
-            Rows of one group are all held out, or none (`--group`).
+            Rows of one group are held out together (`--group`).
 
         Returns
         -------

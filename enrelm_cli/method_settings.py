@@ -105,7 +105,7 @@ class MethodSettings(Settings):
     metric: str = choice(
         "normalised-rmse",
         METRICS,
-        "What chooses size and variant, and what --fail-above is in: normalised-rmse, rmse, mae or r2.",
+        "Metric that chooses size and variant, and that --fail-above bounds: normalised-rmse, rmse, mae or r2.",
         METHOD,
     )
     max_neurons: int | None = whole(
@@ -125,10 +125,10 @@ class MethodSettings(Settings):
         hint="write --landmarks auto, all, or a number such as 1000",
     )
     leaf_rows: int = whole(
-        1000, "Rows of a leaf of the local variant, about: its cost goes with their square.", METHOD, at_least=2
+        1000, "Approximate rows in a leaf of the local variant; its cost grows with their square.", METHOD, at_least=2
     )
     local_rows: int = whole(
-        1_000_000, "Rows that the local variant's leaves hold and its model keeps, at most.", METHOD, at_least=20
+        1_000_000, "Maximum rows that the leaves of the local variant, and so its model, keep.", METHOD, at_least=20
     )
     epsilon: float | None = real(
         None,
@@ -139,7 +139,7 @@ class MethodSettings(Settings):
         hint="leave it out for the paper's 1/sqrt(rows)",
     )
     tolerance: float = real(
-        1e-5, "Stop the incremental variant at a smaller improvement per step.", METHOD, at_least=0.0
+        1e-5, "Stop the incremental variant when a step improves by less than this.", METHOD, at_least=0.0
     )
     max_steps: int = whole(100_000, "Maximum number of steps of the incremental variant.", METHOD, at_least=1)
     refit: bool = flag(True, "Refit on all rows at the chosen size.", METHOD, only=("fit",))

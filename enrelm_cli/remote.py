@@ -68,7 +68,9 @@ def is_remote(path: str) -> bool:
 def address_of(text: str, anonymous: bool = False) -> Address:
     parts = _split(text)
     if parts.scheme not in (*_STORES, "https", "http"):
-        raise UsageError(f"{parts.scheme}:// is no address that can be read", "use a path, s3://, gs:// or https://")
+        raise UsageError(
+            f"{parts.scheme}:// is not an address that can be read", "use a path, s3://, gs:// or https://"
+        )
     if parts.username or parts.password or "@" in parts.netloc:
         raise UsageError(f"{_without_secrets(parts)}: an address must not hold credentials", _CREDENTIALS[parts.scheme])
     if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
@@ -314,7 +316,7 @@ class Download:
                 "download it first, or allow more with ENRELM_DOWNLOAD_LIMIT=50G",
             )
         if time.monotonic() > self._until:
-            raise DataError(f"{self._label}: not here after {_DOWNLOAD // 60} minutes", "download it first")
+            raise DataError(f"{self._label}: not complete after {_DOWNLOAD // 60} minutes", "download it first")
 
 
 def _download_limit() -> int:

@@ -63,16 +63,16 @@ class ReadOptions(Settings):
     decimal: str | None = text(None, "Decimal mark of numbers. Default: a point, or what fits a column.", DATA, "MARK")
     encoding: str | None = text(None, "Text encoding of CSV files. Default: utf-8.", DATA, "NAME")
     nulls: tuple[str, ...] = texts(
-        "A cell with this text is missing, too (repeatable).", DATA, "TEXT", flags=("--null",)
+        "Also treat cells with this text as missing (repeatable).", DATA, "TEXT", flags=("--null",)
     )
     only_nulls: tuple[str, ...] = texts(
-        "A cell with this text is missing, but not NA, null, ?, - and the like (repeatable).",
+        "Treat cells with this text as missing, but not NA, null, ?, - and the like (repeatable).",
         DATA,
         "TEXT",
         flags=("--only-null",),
     )
     date_formats: tuple[str, ...] = texts(
-        "How a column's dates are written, e.g. when=%d/%m/%Y (repeatable). Default: as fits all of them.",
+        "How a column's dates are written, e.g. when=%d/%m/%Y (repeatable). Default: the one that fits all of them.",
         DATA,
         "COL=FORMAT",
         flags=("--date-format",),
@@ -86,7 +86,7 @@ class ReadOptions(Settings):
         check(
             not (self.nulls and self.only_nulls),
             "--null adds a text, --only-null replaces all of them",
-            "type one of the two",
+            "use one of the two",
         )
         delimiter = self.delimiter
         if delimiter is not None:
@@ -161,13 +161,13 @@ class Roles(Settings):
     numeric: tuple[str, ...] = columns("Require these columns to be numeric (repeatable).")
     categorical: tuple[str, ...] = columns("Treat these columns as categorical even if they are numeric (repeatable).")
     drop: tuple[str, ...] = columns("Ignore these columns, e.g. a,b or tmp_* (repeatable).")
-    group: tuple[str, ...] = columns("Rows with equal cells here are all held out, or none (repeatable); no input.")
+    group: tuple[str, ...] = columns("Rows with equal cells here are held out together (repeatable); not an input.")
     time: str | None = text(
         None, "The latest rows by this column validate or test; still an input.", DATA, "COL", completion="columns"
     )
     weight: str | None = text(
         None,
-        "How much a row counts: 2 is two equal rows, 0 leaves it out; no input.",
+        "How much a row counts: 2 is two equal rows, 0 leaves it out; not an input.",
         DATA,
         "COL",
         completion="columns",
@@ -234,7 +234,7 @@ class Roles(Settings):
         if self.group and self.time is not None:
             raise UsageError(
                 "--group holds out whole groups, --time the latest rows of all: a row cannot follow both",
-                "type one of the two",
+                "use one of the two",
             )
 
     @staticmethod
@@ -268,10 +268,10 @@ class DataSettings(Settings):
         metavar="HOW",
     )
     validation: tuple[str, ...] = texts(
-        "Choose on the rows of this file, instead of some of DATA (repeatable).", DATA, "FILE", only=("fit", "curve")
+        "Validate on the rows of this file instead of some of DATA (repeatable).", DATA, "FILE", only=("fit", "curve")
     )
     test: tuple[str, ...] = texts(
-        "Test on the rows of this file, instead of some of DATA, once (repeatable).", DATA, "FILE", only=("compare",)
+        "Test once on the rows of this file instead of some of DATA (repeatable).", DATA, "FILE", only=("compare",)
     )
     frame: Any = None  # a table in memory (table/memory.py) instead of files
 
@@ -281,7 +281,7 @@ class DataSettings(Settings):
             check(
                 not files or self.roles.time is None,
                 f"{flag_} says which rows are held out, and so does --time",
-                "type one of the two",
+                "use one of the two",
             )
 
     @property
@@ -308,11 +308,11 @@ class SplitSettings(Settings):
         flags=("--split",),
     )
     validation_size: float = real(
-        0.25, "Fraction of rows that choose the number of neurons.", DATA, above=0.0, below=1.0
+        0.25, "Fraction of rows held out to choose the number of neurons.", DATA, above=0.0, below=1.0
     )
     folds: int | None = whole(  # None: by the number of rows
         None,
-        "Folds that choose: auto (5 below 1,000 rows, else 1), or a number; 1 is one validation split.",
+        "Number of validation folds: auto (5 below 1,000 rows, else 1), or a number; 1 is one validation split.",
         DATA,
         at_least=1,
         at_most=1000,

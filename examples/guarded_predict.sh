@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Predict today's file, but keep predictions of a table unlike the one of the fit apart.
+# Predict today's file, but keep predictions of a table unlike the training table apart.
 #
 #   examples/guarded_predict.sh model.joblib sample_data/friedman_new.csv today.csv 0.2
 #

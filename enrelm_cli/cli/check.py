@@ -29,7 +29,7 @@ def check(
     line: CommandLine,
     screen: Screen,
 ) -> None:
-    """Check a table without fitting: kinds, inputs, and every problem at once with the option that solves it.
+    """Check a table without fitting: kinds, inputs, and every problem at once with the option that fixes it.
 
     # what a fit would make of each column
     enrelm check sample_data/houses.csv --target price

@@ -86,7 +86,7 @@ class FitOptions(Settings):
     )
     like: str | None = text(
         None,
-        "Settings, kernel, landmarks and encoding of this updatable model, for other rows: no search.",
+        "Reuse the settings, kernel, landmarks and encoding of this updatable model, without a search.",
         METHOD,
         "MODEL",
     )
@@ -157,7 +157,7 @@ def fit_like(
     report, model = like(parent, data.sources, data.roles, data.read, engine_of(where, screen))
     if fail_above is not None and not report.validation_error <= fail_above:
         problem = f"not saved: validation error {report.validation_error:.4f} is above --fail-above {fail_above:g}"
-        raise GateError(problem, "fit the table afresh, or raise the limit")
+        raise GateError(problem, "fit the table again, or raise the limit")
     if output is not None:
         artifact.save(model.to_document(), output)
         report = replace(report, model=output)
@@ -289,7 +289,7 @@ def _one_by_one(data: DataSettings) -> list[DataSettings]:
         raise UsageError("stdin (-) can be read only once", "name each table once")
     tables = [replace(data, sources=(one,)) for one in data.sources]
     if len(tables) > 1 and data.test:
-        raise UsageError("--test belongs to one table, and each DATA is a table of its own", "compare them one by one")
+        raise UsageError("--test belongs to one table, and each DATA is a separate table", "compare them one by one")
     if len(tables) > 1:
         for table in tables:
             if table.sources != ("-",):
@@ -302,7 +302,7 @@ def _one_by_one(data: DataSettings) -> list[DataSettings]:
 
 @dataclass(frozen=True)
 class InfoOptions(Settings):
-    command: bool = flag(False, "Print the line that made the model, and the hashes to check it.", OUTPUT)
+    command: bool = flag(False, "Print the command that made the model, and the hashes to check it.", OUTPUT)
     report: str | None = text(None, "Write a self-contained HTML page.", OUTPUT, "FILE")
 
 

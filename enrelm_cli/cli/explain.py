@@ -27,7 +27,7 @@ class ExplainOptions(Settings):
         flags=("--column",),
         completion="columns",
     )
-    top: int = whole(12, "At most so many columns.", METHOD, at_least=1)
+    top: int = whole(12, "Maximum number of columns.", METHOD, at_least=1)
     partial_dependence: bool = flag(False, "Partial dependence instead of accumulated local effects.", METHOD)
     worst: int = whole(10, "How many of the worst rows to show.", OUTPUT)
 

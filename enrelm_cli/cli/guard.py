@@ -23,7 +23,7 @@ EXIT_CODES = (
     ("3", "data: a table that cannot be read or fitted"),
     ("4", "model file: missing, damaged, foreign or too new"),
     ("5", "a gate: the error is above --fail-above and nothing was saved, or check --strict found warnings"),
-    ("6", "drift: predictions were written, but --fail-drift found a table unlike the one of the fit"),
+    ("6", "drift: predictions were written, but --fail-drift found a table unlike the training table"),
     ("130", "interrupted"),
     ("143", "terminated; nothing half-written is left"),
 )

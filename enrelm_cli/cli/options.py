@@ -40,7 +40,7 @@ class ScreenSettings(Settings):
         "text", ("text", "json"), "Messages on stderr as text or as JSON lines.", OUTPUT, metavar="FORMAT"
     )
     config: str | None = text(
-        None, "Take options from this TOML file (see `enrelm config`); the line wins.", RUNNING, "FILE"
+        None, "Take options from this TOML file (see `enrelm config`); the command line wins.", RUNNING, "FILE"
     )
 
 

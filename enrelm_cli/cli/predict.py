@@ -23,7 +23,7 @@ class PredictOptions(Settings):
     strict: bool = flag(False, "Fail on a category that the model has not seen.", DATA)
     output: str = text(
         "-",
-        "Write to this file, whose name says how: .csv, .tsv, .jsonl, .json (also .gz, .zst, .bz2), .parquet, .arrow.",
+        "Output file; its extension sets the format: .csv, .tsv, .jsonl, .json (or .gz, .zst, .bz2), .parquet, .arrow.",
         OUTPUT,
         "FILE",
         flags=("--output", "-o"),
@@ -31,7 +31,7 @@ class PredictOptions(Settings):
     format: str | None = choice(
         None,
         FORMATS,
-        f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}. Default: by the name of the file; csv on stdout.",
+        f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}. Default: by file extension; csv on stdout.",
         OUTPUT,
         metavar="FORMAT",
         flags=("--format", "-f"),
@@ -53,7 +53,7 @@ class PredictOptions(Settings):
         "Add lower and upper bounds with this coverage, e.g. 0.9 (repeatable).", OUTPUT, "LEVEL", flags=("--interval",)
     )
     quantiles: tuple[float, ...] = reals(
-        "Add the value that this share of targets is below, e.g. 0.1 (repeatable).",
+        "Add this quantile of the target, e.g. 0.1 (repeatable).",
         OUTPUT,
         "SHARE",
         flags=("--quantile",),

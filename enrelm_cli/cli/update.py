@@ -18,9 +18,9 @@ class UpdateOptions(Settings):
     new: tuple[str, ...] = argument(
         "new", "Tables of new rows, as `enrelm fit` reads them.", "NEW...", repeatable=True, default=()
     )
-    remove: tuple[str, ...] = texts("Take the rows of this table away again (repeatable).", DATA, "OLD.csv")
+    remove: tuple[str, ...] = texts("Remove the rows of this table again (repeatable).", DATA, "OLD.csv")
     forget: float | None = real(
-        None, "What earlier rows still count for, e.g. 0.9.", METHOD, above=0.0, below=1.0, metavar="FACTOR"
+        None, "Factor for the weight of earlier rows, e.g. 0.9.", METHOD, above=0.0, below=1.0, metavar="FACTOR"
     )
     output: str | None = text(
         None, "Write the new model here. Default: in place of the old one.", OUTPUT, "FILE", flags=("--output", "-o")

@@ -246,7 +246,7 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
 def _drifted(drift: DriftFacts | None, wanted: DriftWanted) -> tuple[str, ...]:
     """A note for each alarm; with a threshold they are an error instead."""
     alarms = () if drift is None or wanted.threshold is not None else drift.alarms
-    return tuple(f"unlike the table of the fit: {alarm}" for alarm in alarms)
+    return tuple(f"unlike the training table: {alarm}" for alarm in alarms)
 
 
 def _share(memory: int | None, engine: Engine) -> int:

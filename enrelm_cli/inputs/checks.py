@@ -17,7 +17,7 @@ def number(name: str, value: Any, lowest: float = -np.inf) -> None:
 
 
 def whole(name: str, value: Any, lowest: int, highest: int) -> None:
-    must(type(value) is int and lowest <= value <= highest, f"'{name}' is no number from {lowest} to {highest}")
+    must(type(value) is int and lowest <= value <= highest, f"'{name}' is not a number from {lowest} to {highest}")
 
 
 def truth(name: str, value: Any) -> None:
@@ -25,12 +25,12 @@ def truth(name: str, value: Any) -> None:
 
 
 def numbers(name: str, array: Any, shape: tuple[int, ...], lowest: float = -np.inf) -> None:
-    must(type(array) is np.ndarray and array.dtype == np.float64, f"'{name}' is no array of numbers")
+    must(type(array) is np.ndarray and array.dtype == np.float64, f"'{name}' is not an array of numbers")
     must(array.shape == shape, f"'{name}' has the shape {array.shape} instead of {shape}")
-    must(bool(np.all(np.isfinite(array) & (array >= lowest))), f"'{name}' holds what is out of range")
+    must(bool(np.all(np.isfinite(array) & (array >= lowest))), f"'{name}' has values out of range")
 
 
 def integers(name: str, array: Any, shape: tuple[int, ...], lowest: int, highest: int) -> None:
-    must(type(array) is np.ndarray and array.dtype == np.int64, f"'{name}' is no array of integers")
+    must(type(array) is np.ndarray and array.dtype == np.int64, f"'{name}' is not an array of integers")
     must(array.shape == shape, f"'{name}' has the shape {array.shape} instead of {shape}")
-    must(bool(np.all((array >= lowest) & (array <= highest))), f"'{name}' holds what is out of range")
+    must(bool(np.all((array >= lowest) & (array <= highest))), f"'{name}' has values out of range")

@@ -129,7 +129,7 @@ def _own_split(rows: Rows, split: SplitSettings, held: NDArray[np.bool_], test_s
         _refuse_shuffle(split, "--validation")
         if split.validation_size != SplitSettings.validation_size:
             raise UsageError(
-                "--validation names the validation rows, --validation-size takes some of DATA", "type one of the two"
+                "--validation names the validation rows, --validation-size takes some of DATA", "use one of the two"
             )
         return HeldSplit(Side.VALIDATION, Everything())
     _refuse_shuffle(split, "--test")
@@ -140,7 +140,7 @@ def _own_split(rows: Rows, split: SplitSettings, held: NDArray[np.bool_], test_s
 
 def _refuse_shuffle(split: SplitSettings, option: str) -> None:
     if split.kind == "shuffle":
-        raise UsageError(f"{option} says which rows are held out, and so does --split shuffle", "type one of the two")
+        raise UsageError(f"{option} says which rows are held out, and so does --split shuffle", "use one of the two")
 
 
 # --- in memory -------------------------------------------------------------------------------------------------------

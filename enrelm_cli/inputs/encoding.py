@@ -313,7 +313,7 @@ class Encoding(SentOnce):
 
 def _check_column(column: Column, raw: Mapping[str, Any]) -> None:
     texts = [raw["name"], raw["kind"], *(raw["levels"] or ())]
-    must(all(type(text) is str for text in texts), "a column's name, kind or level is no text")
+    must(all(type(text) is str for text in texts), "a column's name, kind or level is not text")
     truth("holes", raw["holes"])
     truth("categorical", raw["categorical"])
     number("lowest", raw["lowest"])

@@ -59,7 +59,7 @@ def fold_splits(rows: Rows, split: SplitSettings, folds: int) -> tuple[Split, ..
     if split.kind == "shuffle":
         raise UsageError("--split shuffle is the paper's single split", "leave out --folds, or --split shuffle")
     if rows.sample.held is not None:
-        raise UsageError("--validation says which rows choose, and so does --folds", "type one of the two")
+        raise UsageError("--validation says which rows choose, and so does --folds", "use one of the two")
     if rows.sample.time is not None:
         return time_folds(rows.sample.time, folds)
     hashed = np.sort(rehash(rows.sample.together, split.seed ^ _SALT))

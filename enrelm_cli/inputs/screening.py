@@ -157,7 +157,7 @@ def _class_problems(survey: Survey, column: InputColumn) -> Iterator[DataError]:
 
 def _identifier(column: InputColumn, facts: ColumnFacts, count: int, present: int) -> str:
     many = f"more than {MOST_LEVELS:,}" if facts.too_many else f"{count:,}"
-    hint = f"--categorical {shlex.quote(column.name)} uses it all the same"
+    hint = f"--categorical {shlex.quote(column.name)} uses it anyway"
     return f"{many} different texts in {present:,} rows look like identifiers or free text; {hint}"
 
 

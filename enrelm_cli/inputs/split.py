@@ -286,7 +286,7 @@ def _too_few(rows: int, distinct: int | None = None) -> DataError:
         return DataError(
             f"the inputs of the {rows} rows take only {distinct} different values: rows with equal inputs stay on one "
             "side, so no two different ones are left to train on",
-            "--split shuffle parts them, or add a column that varies",
+            "--split shuffle separates them, or add a column that varies",
         )
     return DataError(
         f"{rows} usable rows are too few to split into training and validation rows",

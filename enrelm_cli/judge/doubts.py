@@ -19,14 +19,14 @@ def warnings_of(rows: Rows, metrics: Metrics | None) -> tuple[str, ...]:
     """One sentence each, with what to do about it."""
     said = []
     if rows.total < FEW_ROWS:
-        said.append(f"only {rows.total:,} rows: errors of so few say little")
+        said.append(f"only {rows.total:,} rows: errors of so few are unreliable")
     same = nearly_the_target(rows)
     if same:
         names, drop = ", ".join(map(repr, same)), " ".join(f"--drop {name}" for name in same)
         said.append(f"{names} alone tells the target {rows.target!r}: if it is known only afterwards, {drop}")
     if metrics is not None and metrics.r2 > _TOO_GOOD and not same:
         said.append(
-            f"R² {metrics.r2:.6f} is rarely true: is the target among the inputs in another form? "
+            f"an R² of {metrics.r2:.6f} is rarely real: is the target among the inputs in another form? "
             "`enrelm check` looks at every column"
         )
     return tuple(said)

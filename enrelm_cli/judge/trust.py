@@ -23,7 +23,9 @@ def time_warning(rows: Rows) -> tuple[str, ...]:
     name = max(found, key=lambda one: found[one], default=None)
     if name is None or found[name] < ALIKE:
         return ()
-    return (f"rows look time-ordered: --time {shlex.quote(name)} gives the error of later rows, this one may flatter",)
+    return (
+        f"rows look time-ordered: --time {shlex.quote(name)} gives the error of later rows; this one may be too low",
+    )
 
 
 def copies_warning(fitted: Sequence[FittedVariant]) -> tuple[str, ...]:

@@ -221,12 +221,12 @@ def load() -> _Libraries:
             from neural_tangents import stax
     except ImportError as problem:
         raise UsageError(
-            f"this kernel needs neural-tangents, which is not here ({problem})",
+            f"this kernel needs neural-tangents, which is not installed ({problem})",
             f"install it with: {install_command('nngp')}",
         ) from problem
     except AttributeError as problem:
         raise UsageError(
-            f"neural-tangents does not work with the jax that is here ({problem})",
+            f"neural-tangents does not work with the installed jax ({problem})",
             f"install its pins with: {install_command('nngp')}",
         ) from problem
     finally:

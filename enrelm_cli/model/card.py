@@ -72,22 +72,22 @@ def _are_metrics(document: Any) -> bool:
 
 
 def _check(document: Any) -> None:
-    must(type(document) is dict, "'about' is no dictionary")
-    must(type(document["variant"]) is str, "'variant' is no text")
+    must(type(document) is dict, "'about' is not a dictionary")
+    must(type(document["variant"]) is str, "'variant' is not text")
     for name in ("train_error", "validation_error", "linear_error"):
-        must(document[name] is None or type(document[name]) in (int, float), f"'{name}' is no number")
+        must(document[name] is None or type(document[name]) in (int, float), f"'{name}' is not a number")
     for name in ("settings", "versions", "data", "facts"):
-        must(type(document[name]) is dict, f"'{name}' is no dictionary")
-    must(all(type(value) in (int, float) for value in document["facts"].values()), "'facts' are no numbers")
-    must(document.get("classes") is None or type(document["classes"]) is dict, "'classes' is no dictionary")
-    must(document["stop"] is None or type(document["stop"]) is str, "'stop' is no text")
+        must(type(document[name]) is dict, f"'{name}' is not a dictionary")
+    must(all(type(value) in (int, float) for value in document["facts"].values()), "'facts' are not numbers")
+    must(document.get("classes") is None or type(document["classes"]) is dict, "'classes' is not a dictionary")
+    must(document["stop"] is None or type(document["stop"]) is str, "'stop' is not text")
     for name in ("metrics", "linear_metrics"):
-        must(document.get(name) is None or _are_metrics(document[name]), f"'{name}' are no metrics")
-    must(type(document.get("folds", 1)) is int and document.get("folds", 1) >= 1, "'folds' is no count")
+        must(document.get(name) is None or _are_metrics(document[name]), f"'{name}' are not metrics")
+    must(type(document.get("folds", 1)) is int and document.get("folds", 1) >= 1, "'folds' is not a count")
     relevance = document["relevance"]
     for name in ("notes", "warnings"):
         texts = document.get(name, [])
-        must(type(texts) is list and all(type(text) is str for text in texts), f"'{name}' are no texts")
-    must(type(relevance) is list, "'relevance' is no list")
+        must(type(texts) is list and all(type(text) is str for text in texts), f"'{name}' are not texts")
+    must(type(relevance) is list, "'relevance' is not a list")
     for entry in relevance:
-        must(type(entry["input"]) is str and type(entry["share"]) in (int, float), "'relevance' is no list of shares")
+        must(type(entry["input"]) is str and type(entry["share"]) in (int, float), "'relevance' lists no shares")

@@ -144,7 +144,7 @@ def _scalar(value: Any) -> bytes:
     if type(value) is str:
         text = value.encode("utf-8", "surrogatepass")
         return b"s%d:%b" % (len(text), text)
-    raise damaged("it holds something else than plain data and arrays")
+    raise damaged("it holds something other than plain data and arrays")
 
 
 def _array_checksum(array: Array) -> str:

@@ -201,7 +201,7 @@ class Intervals:
     def check(self, d: int) -> None:
         count = len(self.scores)
         # A score may be infinite: of a row that the others say nothing about, in a unit near the end of the numbers.
-        must(type(self.scores) is np.ndarray and self.scores.dtype == np.float64, "'scores' are no array of numbers")
+        must(type(self.scores) is np.ndarray and self.scores.dtype == np.float64, "'scores' is not an array of numbers")
         numbers("scores", np.clip(self.scores, -_LARGEST, _LARGEST), (count,))
         must(bool(np.all(self.scores[1:] >= self.scores[:-1])), "'scores' are not sorted")
         for name in ("symmetric", "own_units", "signed"):

@@ -90,7 +90,7 @@ class LocalFeatures:
         numbers("a", self.a, (len(self.X), *targets))
         integers("first", self.first, (self.leaves.count + 1,), 0, len(self.X))
         must(self.first[0] == 0 and self.first[-1] == len(self.X), "'first' leaves rows out")
-        must(bool(np.all(np.diff(self.first) >= 0)), "'first' does not go up")
+        must(bool(np.all(np.diff(self.first) >= 0)), "'first' is not increasing")
 
     def to_document(self) -> dict[str, Any]:
         own = {"Z": self.Z, "C": self.C, "X": self.X, "a": self.a, "first": self.first}

@@ -152,7 +152,7 @@ class Model:
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as problem:
             what = f"'{problem.args[0]}' is missing" if isinstance(problem, KeyError) else str(problem)
             raise ModelFileError(
-                f"the model file is whole, but is no model of this format: {what}", "fit the model again"
+                f"the model file is whole, but is not a model of this format: {what}", "fit the model again"
             ) from problem
         return model
 

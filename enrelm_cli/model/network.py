@@ -92,7 +92,7 @@ class Network:
         else:
             numbers("beta", self.beta, (self.size,))
             number("intercept", self.intercept)
-        must(self.stop is None or type(self.stop) is str, "'stop' is no text")
+        must(self.stop is None or type(self.stop) is str, "'stop' is not text")
         assert isinstance(self.features, _SAVED)
         self.features.check(self.size, d)
 

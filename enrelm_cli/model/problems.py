@@ -37,12 +37,12 @@ _MAGIC = (
     (b"x^", "compressed with zlib"),
     (b"x\x9c", "compressed with zlib"),
     (b"x\xda", "compressed with zlib"),
-    (b"ZF", "a joblib file of before 2016"),
+    (b"ZF", "a joblib file from before 2016"),
     (b"PAR1", "a Parquet file"),
     (b"ARROW1", "an Arrow file"),
     (b"\x93NUMPY", "a numpy array file"),
     (b"\x89HDF", "an HDF5 file"),
-    (b"\x80", "a pickle of some other program"),
+    (b"\x80", "a pickle of another program"),
 )
 
 

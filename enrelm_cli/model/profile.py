@@ -66,7 +66,7 @@ class ColumnProfile:
         if column.levels is None:
             must(self.bins is None, "a number has no levels")
             numbers("edges", self.edges, (b - 1,))
-            must(bool(np.all(np.diff(self.edges) > 0.0)), "'edges' do not go up")
+            must(bool(np.all(np.diff(self.edges) > 0.0)), "'edges' are not increasing")
         else:
             integers("bins", self.bins, (len(column.levels),), 0, b - 1)
             numbers("edges", self.edges, (0,))

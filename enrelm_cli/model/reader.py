@@ -84,13 +84,13 @@ class Reader:
             step = steps.get(opcode)
             if step is None:
                 raise Problem(
-                    f"holds something else than plain data (pickle opcode 0x{opcode:02x}); nothing in it was run",
+                    f"holds something other than plain data (pickle opcode 0x{opcode:02x}); nothing in it was run",
                     GIVE_MODEL,
                 )
             self._spend(_OBJECT_COST)
             step(self)
         if self.remaining or self.below or len(self.stack) != 1:
-            raise damaged("it goes on after its end")
+            raise damaged("it continues after its end")
         return self.stack[0]
 
     # -- bytes and memory
@@ -187,7 +187,7 @@ class Reader:
             raise damaged("keys and values without a dictionary")
         for key, value in zip(items[::2], items[1::2], strict=True):
             if type(key) is not str or key in target:
-                raise damaged("a key is repeated or is no text")
+                raise damaged("a key is repeated or is not text")
             target[key] = value
 
     def _last(self, count: int) -> list[Any]:
@@ -202,7 +202,7 @@ class Reader:
     def _name(self) -> None:
         module, name = self._last(2)
         if type(module) is not str or type(name) is not str:
-            raise damaged("a name is no text")
+            raise damaged("a name is not text")
         found = _Name(module, name)
         if found not in (_WRAPPER, _NDARRAY, _DTYPE):
             raise Problem(

@@ -152,7 +152,7 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     if not len(keep):
         raise DataError(
             "the kernel of the landmarks is zero: every one of them is the mean row",
-            "take more landmarks, or give the kernel a bias with --bias-variance 1",
+            "use more landmarks, or give the kernel a bias with --bias-variance 1",
         )
     return values[keep], np.ascontiguousarray(vectors[:, keep])
 

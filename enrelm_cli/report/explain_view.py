@@ -173,7 +173,7 @@ def remarks(report: ExplainReport) -> Remarks:
     """What the figures are of, for the page."""
     lines = [f"Effects are {report.way} in units of {report.target}; the band is {report.band}."]
     if report.residuals:
-        lines.append("Residuals are target less prediction. Rows that the model was fitted to have smaller ones.")
+        lines.append("Residuals are target minus prediction. Rows that the model was fitted to have smaller ones.")
     return Remarks(tuple(lines))
 
 

@@ -88,7 +88,7 @@ _SIZES = _chapter(
 )
 _MODEL = _chapter(
     "The model",
-    details="Numbers that the fit found on its way, of the model that is saved.",
+    details="Numbers that the fit of the saved model found.",
     landmarks="Training rows that stand for all of them in the kernel (Nyström); in a small table, every row.",
     alpha="The ridge: how much noise there is for one unit of signal. Larger is smoother.",
     leave_one_out_error="Relative error of training rows, each predicted as if it (and its twins, or its group) had "
@@ -111,7 +111,7 @@ _MODEL = _chapter(
     model="The file, or why there is none.",
     target="The column that is predicted.",
     settings="What was asked for, defaults included.",
-    versions="Of the programs that fitted the model.",
+    versions="Versions of the programs that fitted the model.",
     fitted_on="The rows of the table, and what it is called.",
     data_hash="Equal for equal tables, in whatever order their rows, columns and files are.",
 )
@@ -141,7 +141,7 @@ _CLASSES = _chapter(
     probabilities="How they are made: least squares with a temperature, or logistic regression.",
 )
 _LOG_LOSS = Term(
-    "log-loss", "Mean of -log(probability of the row's own class): 0 is perfect; it punishes sure mistakes."
+    "log-loss", "Mean of -log(probability of the row's own class): 0 is perfect; it punishes confident mistakes."
 )
 _EXPLAIN = _chapter(
     "Explanations and intervals",
@@ -193,7 +193,7 @@ def glossary(labels: Sequence[str] = ()) -> GlossaryReport:
         if term is None:
             close = get_close_matches(label.lower(), TERMS, n=1)
             raise UsageError(
-                f"nothing is called {label!r}", f"did you mean {close[0]!r}?" if close else "`enrelm glossary` has all"
+                f"no label is called {label!r}", f"did you mean {close[0]!r}?" if close else "`enrelm glossary` has all"
             )
         found.append(term)
     return GlossaryReport((Chapter("", tuple(found)),))

@@ -210,7 +210,7 @@ def ragged_error(source: CsvSource, block: Block) -> DataError | None:
         return None
     width = len(source.names)
     where, text = found.first[0]
-    hint = f"every row needs {width} cells; a cell that contains {source.delimiter!r} has to stand in double quotes"
+    hint = f"every row needs {width} cells; a cell that contains {source.delimiter!r} must be in double quotes"
     if found.count == 1:
         count = int(cells(text.encode(), source.delimiter, records(text.encode(), source.delimiter))[0])
         return DataError(f"{where}: {_cells(count)} where the header has {width}: {shorten(text)!r}", hint)

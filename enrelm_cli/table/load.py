@@ -160,7 +160,7 @@ def _widened(kinds: Kinds, found: Mapping[str, Kind | None], table: Table, roles
     # microseconds, say). Text takes everything.
     wider = {name: Kind.TEXT if kind in (Kind.DATE, Kind.ZONED) else kind for name, kind in kinds.items()}
     if wider == kinds:
-        raise DataError(f"{table.label}: the columns are of no kind that can be read", "leave out the odd one: --drop")
+        raise DataError(f"{table.label}: no column has a type that can be read", "leave out the odd one: --drop")
     return wider
 
 

@@ -55,7 +55,7 @@ def arrow_source(label: str, columns: Any) -> ArrowSource:
     names = columns.column_names
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise DataError(f"{label}: several columns are called {repeated[0]!r}", "give every column a name of its own")
+        raise DataError(f"{label}: several columns are called {repeated[0]!r}", "give every column a unique name")
     return ArrowSource(label, columns)
 
 

@@ -336,7 +336,7 @@ def _names(label: str, cells: list[str], line: int) -> tuple[str, ...]:
             numbers = " and ".join([", ".join(map(str, places[:-1])), str(places[-1])])
             raise DataError(
                 f"{label}, line {line}: {len(places)} columns are called {name!r} (columns {numbers})",
-                "give every column a name of its own",
+                "give every column a unique name",
             )
     return tuple(names)
 

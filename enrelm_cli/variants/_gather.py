@@ -1,4 +1,4 @@
-"""Training rows by leaf: in memory where the table is, else in temporary files, a file a leaf."""
+"""Training rows by leaf: in memory where the table is, else in temporary files, one file per leaf."""
 
 from __future__ import annotations
 

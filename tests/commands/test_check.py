@@ -1,4 +1,4 @@
-"""`enrelm check`: each kind of problem is found, with the option that solves it, and a clean table has none."""
+"""`enrelm check`: each kind of problem is found, with the option that fixes it, and a clean table has none."""
 
 from __future__ import annotations
 

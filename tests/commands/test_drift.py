@@ -78,7 +78,7 @@ def test_time_that_goes_on_is_reported_and_no_alarm(folder: Path, tmp_path: Path
 
 def test_without_a_threshold_a_drifted_column_is_a_warning(folder: Path, tmp_path: Path) -> None:
     outcome = succeed("predict", folder / "paper.joblib", folder / "moved.csv", "--report", tmp_path / "r.json")
-    assert "unlike the table of the fit: column 'a'" in outcome.stderr
+    assert "unlike the training table: column 'a'" in outcome.stderr
     assert "drift" in outcome.stderr
     assert "drift" not in succeed("predict", folder / "paper.joblib", folder / "moved.csv").stderr
 

@@ -491,5 +491,5 @@ def test_the_command_ends_with_4_for_nonsense_and_shows_no_traceback(
         for command in (("predict", path, data), ("info", path)):
             outcome = run(*command)
             assert outcome.code == 4
-            assert "is no model of this format" in " ".join(outcome.stderr.split())
+            assert "is not a model of this format" in " ".join(outcome.stderr.split())
             assert "Traceback" not in outcome.stderr

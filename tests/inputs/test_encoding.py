@@ -397,7 +397,7 @@ GOLDEN: dict[str, tuple[str, Roles, str, str]] = {
         Y,
         "data.csv: no input column is left beside the target 'y'",
         "'the name': 40 different texts in 40 rows look like identifiers or free text; "
-        "--categorical 'the name' uses it all the same",
+        "--categorical 'the name' uses it anyway",
     ),
     "no inputs": (
         "y\n1\n2\n",
@@ -425,7 +425,7 @@ def test_a_table_that_cannot_be_fitted_says_why_and_what_to_type(folder: Path, n
 def test_an_identifier_is_left_out_with_a_note_and_the_option_that_keeps_it(folder: Path) -> None:
     (folder / "data.csv").write_text("name,b,y\n" + "".join(f"name {i},{i},{i}\n" for i in range(40)))
     encoding, _ = encoded("data.csv")
-    why = "40 different texts in 40 rows look like identifiers or free text; --categorical name uses it all the same"
+    why = "40 different texts in 40 rows look like identifiers or free text; --categorical name uses it anyway"
     assert [column.name for column in encoding.columns] == ["b"]
     assert [(one.name, one.why) for one in encoding.left_out] == [("name", why)]
     assert encoding.notes == (f"column 'name' left out: {why}",)

@@ -682,7 +682,7 @@ def test_an_object_array_with_a_call_in_its_nested_pickle_is_refused(tmp_path: P
         (wrapped(b"\x01\xffu.", shape=(0, 2**62)), "shape is impossible"),
         (b"\x80\x04\x95" + bytes(8) + b"\x8a\xff" + b"\x7f" * 255 + b".", "integer is too long"),
         (b"\x80\x04\x95" + bytes(8) + b"}(\x8c\x01aN\x8c\x01aNu.", "a key is repeated"),
-        (b"\x80\x04\x95" + bytes(8) + b"}(K\x01Nu.", "or is no text"),
+        (b"\x80\x04\x95" + bytes(8) + b"}(K\x01Nu.", "or is not text"),
         (b"\x80\x04\x95" + bytes(8) + b"X\xff\xff\xff\xffabc.", "ends too early"),
         (b"\x80\x04\x95" + b"\xff" * 8 + b"N.", "ends too early"),
     ],

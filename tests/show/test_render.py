@@ -313,8 +313,8 @@ def test_sizes_have_units() -> None:
 
 def test_an_error_is_its_problem_and_its_hint() -> None:
     where, out, err = screen()
-    error(where, DataError("line 3: 'x' is no number\nline 4: 'y' is no number", "add --categorical [a]"))
-    assert err.text == "error: line 3: 'x' is no number\nline 4: 'y' is no number\nhint: add --categorical [a]\n"
+    error(where, DataError("line 3: 'x' is not a number\nline 4: 'y' is not a number", "add --categorical [a]"))
+    assert err.text == "error: line 3: 'x' is not a number\nline 4: 'y' is not a number\nhint: add --categorical [a]\n"
     assert out.text == ""
 
 

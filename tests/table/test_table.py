@@ -355,7 +355,7 @@ def complaint(action: Any) -> tuple[str, str | None]:
     return caught.value.problem, caught.value.hint
 
 
-RAGGED = "every row needs 3 cells; a cell that contains ',' has to stand in double quotes"
+RAGGED = "every row needs 3 cells; a cell that contains ',' must be in double quotes"
 NULL = "correct the file, or type --null TOKEN for each text that means a missing value"
 
 GOLDEN: dict[str, tuple[bytes, Roles, ReadOptions, str, str]] = {
@@ -385,7 +385,7 @@ GOLDEN: dict[str, tuple[bytes, Roles, ReadOptions, str, str]] = {
         Roles(target="a"),
         ReadOptions(),
         "data.csv, line 1: 2 columns are called 'a' (columns 1 and 3)",
-        "give every column a name of its own",
+        "give every column a unique name",
     ),
     "empty file": (
         b"",

@@ -107,7 +107,7 @@ def _typed(option: Option, value: Any, where: str) -> Any:
 def _text(value: Any, where: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         shown = "true" if value is True else "false" if value is False else repr(value)
-        raise UsageError(f"{where} = {shown} is neither a text nor a number", "put texts in double quotes")
+        raise UsageError(f"{where} = {shown} is neither text nor a number", "put texts in double quotes")
     return str(value)
 
 

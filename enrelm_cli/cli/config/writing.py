@@ -65,7 +65,7 @@ def _refuse_signatures(value: Any) -> None:
         if isinstance(one, str) and without_signature(one) != one:
             raise UsageError(
                 f"{without_signature(one)}: an address with a query, which may be a signature, stays out of run files",
-                "name it on the line of the command that uses the file",
+                "give it on the command line that uses the file",
             )
 
 
@@ -78,8 +78,8 @@ def _may_be_a_model(path: str) -> bool:
 def run_file(name: str, options: Mapping[str, Option], given: Mapping[str, Any]) -> str:
     """The run file: what is given as keys, every other option as a comment with its default."""
     lines = [
-        f"# Options of `enrelm {name} --config FILE`; the line and ENRELM_... variables win over them.",
-        "# Behind a # stands what holds without the key. Paths are as on the line.",
+        f"# Options of `enrelm {name} --config FILE`; the command line and ENRELM_... variables override them.",
+        "# The value after a # is the default. Paths are as on the command line.",
         f"[{name}]",
     ]
     panels = sorted({option.panel for option in options.values()}, key=lambda one: PANELS.index(one) if one else -1)

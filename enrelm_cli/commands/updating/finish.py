@@ -1,4 +1,4 @@
-"""From kept sums to a model: ridge, size, errors and intervals anew; landmarks, inputs and kernel as they were."""
+"""From kept sums to a model: ridge, size, errors and intervals again; landmarks, inputs and kernel as they were."""
 
 from __future__ import annotations
 

@@ -183,12 +183,12 @@ def _changed(model: Model, wanted: Wanted, added: Added | None, removed: Added |
 def _without(model: Model, sums: KeptSums, removed: Added, wanted: Wanted) -> KeptSums:
     if any(str(entry["change"]).startswith("forget") for entry in model.history):
         raise UsageError(
-            "rows cannot be taken away after --forget: what each of them still counts for is not known",
+            "rows cannot be removed after --forget: the weight that each still has is not known",
             "fit again without them",
         )
     if model.input_map.by_fold:
         raise UsageError(
-            "rows cannot be taken from this model: inputs that are mean targets knew each row's own fold",
+            "rows cannot be removed from this model: inputs that are mean targets knew each row's own fold",
             "fit again without them, or drop its texts of many levels",
         )
     left, strangers = sums.without(removed.sums)

@@ -35,7 +35,7 @@ def _amount(survey: SampledSurvey) -> Iterator[Finding]:
     target, every = survey.roles.target, survey.rows + survey.without_target
     if survey.rows < FEW_ROWS:
         known = "" if target is None else f" with a known {target!r}"
-        text = f"only {survey.rows:,} rows{known}: errors of so few say little"
+        text = f"only {survey.rows:,} rows{known}: errors of so few are unreliable"
         yield Finding("warning", "few-rows", None, text)
     if target is None:
         return
@@ -90,20 +90,22 @@ def _in_time(looked: Looked) -> Iterator[Finding]:
     for name in dates:
         run = looked.walked.runs[name]
         if run.monotone and run.distinct > 2:
-            yield _time("warning", name, f"rows look time-ordered along {name!r}: the error of random rows may flatter")
+            yield _time(
+                "warning", name, f"rows look time-ordered along {name!r}: the error of a random split may be optimistic"
+            )
             return
     if survey.roles.target is not None:
         alike = {name: alike_in_time(sample_of(survey, name), looked.raw.y) for name in dates}
         for name in [one for one in alike if alike[one] >= max(ALIKE, *alike.values())]:
             text = f"rows look time-ordered along {name!r}: targets of neighbours correlate ({alike[name]:.2f})"
-            yield _time("warning", name, f"{text}; the error of random rows may flatter")
+            yield _time("warning", name, f"{text}; the error of a random split may be optimistic")
             return
         found = {name: drift(sample_of(survey, name), looked.raw.y) for name in dates}
         moving = {name: share for name, (share, chance) in found.items() if share > _DRIFT and chance < _CHANCE}
         if moving:
             name = max(moving, key=lambda one: moving[one])
             text = f"the target drifts along {name!r} ({100 * moving[name]:.0f} % of its variance)"
-            yield _time("warning", name, f"{text}: the error of random rows may flatter")
+            yield _time("warning", name, f"{text}: the error of a random split may be optimistic")
             return
     for column, facts in survey.columns:
         if column.kind is not Kind.NUMBER:

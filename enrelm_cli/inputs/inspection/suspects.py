@@ -84,7 +84,7 @@ def _left_out(looked: Looked) -> Iterator[Finding]:
             yield Finding("note", "unreadable", one.name, f"column {one.name!r} left out: {one.why}")
         else:
             text = f"column {one.name!r} left out: {one.why.partition(';')[0]}"
-            yield Finding("note", "identifier", one.name, text, categorical(one.name), "uses it all the same")
+            yield Finding("note", "identifier", one.name, text, categorical(one.name), "uses it anyway")
     columns = looked.encoding.columns
     for copy, original in copies(looked.raw.X).items():
         text = f"column {columns[copy].name!r} left out: a copy of {columns[original].name!r}"

@@ -125,7 +125,7 @@ class InputMap:
             one.check(columns[one.column])
         d = len(self.keep)
         integers("keep", self.keep, (d,), 0, self.expansion.width - 1)
-        must(d > 0 and bool(np.all(np.diff(self.keep) > 0)), "'keep' does not go up")
+        must(d > 0 and bool(np.all(np.diff(self.keep) > 0)), "'keep' is not increasing")
         integers("exponent", self.exponent, (d,), -1100, 1100)
         numbers("mean", self.mean, (d,))
         numbers("scale", self.scale, (d,), lowest=0.0)

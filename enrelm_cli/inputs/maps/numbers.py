@@ -32,7 +32,7 @@ def _name(column: Column, part: str) -> str:
 
 
 def _check_part(column: Column, part: str) -> None:
-    checks.must(column.levels is None, f"{column.name!r} is no column of numbers")
+    checks.must(column.levels is None, f"{column.name!r} is not a column of numbers")
     checks.must(part in PARTS and (part != VALUE) is column.is_date, f"{column.name!r} has no part {part!r}")
 
 
@@ -111,7 +111,7 @@ class Scores:
         k = len(self.knots)
         checks.must(2 <= k <= KNOTS, "'knots' are too few or too many")
         checks.numbers("knots", self.knots, (k,))
-        checks.must(bool(np.all(np.diff(self.knots) > 0.0)), "'knots' do not go up")
+        checks.must(bool(np.all(np.diff(self.knots) > 0.0)), "'knots' are not increasing")
         checks.numbers("scores", self.scores, (k,))
         checks.number("fill", self.fill)
 
@@ -155,7 +155,7 @@ class ValueIndicators:
         k = len(self.values)
         checks.must(1 <= k <= FEW_VALUES, "'values' are too few or too many")
         checks.numbers("values", self.values, (k,))
-        checks.must(bool(np.all(np.diff(self.values) > 0.0)), "'values' do not go up")
+        checks.must(bool(np.all(np.diff(self.values) > 0.0)), "'values' are not increasing")
         checks.numbers("shares", self.shares, (k,), lowest=0.0)
 
     def to_document(self) -> dict[str, Any]:

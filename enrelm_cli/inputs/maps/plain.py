@@ -49,7 +49,7 @@ class Value:
             out[:, 1] = missing
 
     def check(self, column: Column) -> None:
-        must(column.levels is None and self.dated is column.is_date, f"{column.name!r} is no column of such values")
+        must(column.levels is None and self.dated is column.is_date, f"{column.name!r} is not a column of such values")
         number("origin", self.origin)
         number("fill", self.fill)
         truth("marked", self.marked)

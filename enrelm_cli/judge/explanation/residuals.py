@@ -1,4 +1,4 @@
-"""Where a model errs: residuals (target less prediction) along the prediction and along each column."""
+"""Where a model errs: residuals (target minus prediction) along the prediction and along each column."""
 
 from __future__ import annotations
 

@@ -40,6 +40,6 @@ class Reference:
         if scores:
             numbers("average", self.average, scores)
         else:
-            must(type(self.average) is float, "'average' is no number")
+            must(type(self.average) is float, "'average' is not a number")
             number("average", self.average)
         numbers("offsets", self.offsets, (*scores, columns))

@@ -38,10 +38,10 @@ class FrozenLandmarks:
     def check(self, d: int) -> None:
         m = len(self.Z)
         numbers("Z", self.Z, (m, d))
-        must(type(self.R) is np.ndarray and self.R.ndim == 2 and 0 < self.size <= m, "'R' is no matrix of landmarks")
+        must(type(self.R) is np.ndarray and self.R.ndim == 2 and 0 < self.size <= m, "'R' is not a matrix of landmarks")
         numbers("R", self.R, (m, self.size))
         truth("triangular", self.triangular)
-        must(not self.triangular or self.size == m, "'R' is no triangle")
+        must(not self.triangular or self.size == m, "'R' is not triangular")
         check_kernel(self.kernel, d)
 
     def to_document(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def frozen_document(frozen: Frozen) -> dict[str, Any]:
 def frozen_from(document: Mapping[str, Any]) -> Frozen:
     """ValueError, KeyError or TypeError unless it could have been written here."""
     must(type(document["kind"]) is str and document["kind"] in _KINDS, "what the sums are of is unknown")
-    must(type(document["Z"]) is np.ndarray and document["Z"].ndim == 2, "'Z' is no matrix")
+    must(type(document["Z"]) is np.ndarray and document["Z"].ndim == 2, "'Z' is not a matrix")
     frozen: Frozen = _KINDS[document["kind"]].from_document(document)
     must(document["backend"] == frozen.kernel.backend, "the kernel is unknown")
     frozen.check(document["Z"].shape[1])

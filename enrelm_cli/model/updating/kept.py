@@ -263,13 +263,13 @@ class _Shapes:
 
 
 def _rows_of(document: Mapping[str, Any], d: int, every: bool) -> KeptRows:
-    must(type(document["y"]) is np.ndarray and document["y"].ndim == 1, "'y' is no column")
+    must(type(document["y"]) is np.ndarray and document["y"].ndim == 1, "'y' is not a column")
     s = len(document["y"])
     must(every or s <= MOST, "the sample is too large")
     numbers("X", document["X"], (s, d))
     numbers("y", document["y"], (s,))
     raw = document["raw"]
-    must(type(raw) is np.ndarray and raw.ndim == 2, "'raw' is no table")
+    must(type(raw) is np.ndarray and raw.ndim == 2, "'raw' is not a table")
     numbers("raw", np.where(np.isnan(raw), 0.0, raw), (s, raw.shape[1]))  # a cell may be missing
     key = document["key"]
     must(type(key) is np.ndarray and key.dtype == np.uint64 and key.shape == (s,), "'key' holds no hashes")

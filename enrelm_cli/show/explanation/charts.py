@@ -30,7 +30,7 @@ def residual_chart(report: ExplainReport) -> Chart:
     means = Line("mean", INK, np.array([one.at for one in ranges]), np.array([one.mean for one in ranges]))
     across = Axis("prediction", _scale(x))
     marks = (Cloud("row", report.variant, x, y), level("", INK, 0.0, across.scale), means)
-    return Chart("Residuals by prediction", across, Axis("target less prediction", _scale(np.append(y, 0.0))), marks)
+    return Chart("Residuals by prediction", across, Axis("target minus prediction", _scale(np.append(y, 0.0))), marks)
 
 
 def column_chart(residuals: Residuals, report: ExplainReport) -> Chart:
