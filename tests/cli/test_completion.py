@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from enrelm_cli.cli.app import app
 from tests.shell import Shell
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    before = os.getcwd()
     made = Shell(tmp_path_factory.mktemp("tab"), rows=30)
     (made.folder / "spaced.csv").write_text("living area,land use,price\n1,2,3\n")
     (made.folder / "hostile.csv").write_text('"a\\$(touch owned)","a`touch owned`","a\'b",able\n1,2,3,4\n')
-    return made
+    os.chdir(made.folder)
+    yield made
+    os.chdir(before)
 
 
-def offered(shell: Shell, line: str, of: str) -> list[str]:
+def asked(line: str, of: str, action: str = "get-args") -> tuple[int, str, str]:
+    """The exit code, stdout and stderr of the program as a shell runs it for Tab, in this process: that is quick.
+
+    The shells themselves, below, run it in their own.
+    """
+    at = len(shlex.split(line)) - (0 if line.endswith(" ") else 1)
+    variables = {"COMP_WORDS": line, "COMP_CWORD": str(at), "_TYPER_COMPLETE_ARGS": line}
+    variables |= {"_ENRELM_COMPLETE": f"complete_{of}", "_TYPER_COMPLETE_FISH_ACTION": action}
+    done = CliRunner().invoke(app, [], env=variables, prog_name="enrelm")
+    return done.exit_code, done.stdout.strip(), done.stderr
+
+
+def offered(line: str, of: str) -> list[str]:
     """What a shell is told when Tab is pressed at the end of the line."""
-    if of == "bash":
-        at = len(shlex.split(line)) - (0 if line.endswith(" ") else 1)
-        set_up = f"COMP_WORDS={shlex.quote(line)} COMP_CWORD={at} _ENRELM_COMPLETE=complete_bash"
-    else:
-        set_up = f"_TYPER_COMPLETE_ARGS={shlex.quote(line)} _ENRELM_COMPLETE=complete_{of}"
-        if of == "fish":
-            set_up += " _TYPER_COMPLETE_FISH_ACTION=get-args"
-    answer = shell.succeed(f"{set_up} enrelm").strip()
+    code, answer, said = asked(line, of)
+    assert (code, said) == (0, "")
     if of != "zsh":
         return answer.splitlines()
     if answer == "_files":
@@ -46,45 +59,46 @@ LINES = {
     "enrelm compare sample_data/linear.csv 'sample_data/house?.csv' -t x2": ["x2", "x20"],
     "enrelm predict no.joblib sample_data/houses_new.csv --id l": ["listed"],
     "enrelm curve sample_data/houses.csv --categorical z": ["zone"],
-    "enrelm compare sample_data/houses.csv --method li": ["linear"],
+    "enrelm compare sample_data/houses.csv --method lin": ["linear"],
     "enrelm pre": ["predict"],
     "enrelm ch": ["check"],
     "enrelm check sample_data/houses.csv --target p": ["price"],
 }
 
 
+@pytest.mark.usefixtures("shell")
 @pytest.mark.parametrize("line", LINES)
-def test_tab_offers(line: str, shell: Shell) -> None:
-    assert offered(shell, line, "bash") == LINES[line]
+def test_tab_offers(line: str) -> None:
+    assert offered(line, "bash") == LINES[line]
 
 
+@pytest.mark.usefixtures("shell")
 @pytest.mark.parametrize("of", ["zsh", "fish"])
 @pytest.mark.parametrize("line", list(LINES)[:3])
-def test_tab_offers_the_same_elsewhere(of: str, line: str, shell: Shell) -> None:
-    assert [text.split("\t")[0] for text in offered(shell, line, of)] == LINES[line]
+def test_tab_offers_the_same_elsewhere(of: str, line: str) -> None:
+    assert [text.split("\t")[0] for text in offered(line, of)] == LINES[line]
 
 
+@pytest.mark.usefixtures("shell")
 @pytest.mark.parametrize("of", SHELLS)
 @pytest.mark.parametrize("line", ["enrelm fit nothing.csv -t ", "enrelm fit - -t "])
-def test_without_a_readable_table_nothing_is_offered_and_nothing_fails(of: str, line: str, shell: Shell) -> None:
+def test_without_a_readable_table_nothing_is_offered_and_nothing_fails(of: str, line: str) -> None:
     if of == "fish":
-        done = shell.run(
-            f"_TYPER_COMPLETE_ARGS={shlex.quote(line)} _ENRELM_COMPLETE=complete_fish "
-            "_TYPER_COMPLETE_FISH_ACTION=is-args enrelm"
-        )
-        assert (done.returncode, done.stdout.strip(), done.stderr) == (1, "", "")
+        assert asked(line, of, "is-args") == (1, "", "")
     else:
-        assert offered(shell, line, of) == []
+        assert offered(line, of) == []
 
 
-def test_names_with_blanks_are_quoted_for_bash(shell: Shell) -> None:
-    assert offered(shell, "enrelm fit spaced.csv -t l", "bash") == ["land\\ use", "living\\ area"]
-    assert offered(shell, "enrelm fit spaced.csv -t l", "fish") == ["land use", "living area"]
+@pytest.mark.usefixtures("shell")
+def test_names_with_blanks_are_quoted_for_bash() -> None:
+    assert offered("enrelm fit spaced.csv -t l", "bash") == ["land\\ use", "living\\ area"]
+    assert offered("enrelm fit spaced.csv -t l", "fish") == ["land use", "living area"]
 
 
+@pytest.mark.usefixtures("shell")
 @pytest.mark.parametrize("of", SHELLS)
-def test_names_that_a_shell_might_run_are_not_offered(of: str, shell: Shell) -> None:
-    assert offered(shell, "enrelm fit hostile.csv -t a", of) == ["able"]
+def test_names_that_a_shell_might_run_are_not_offered(of: str) -> None:
+    assert offered("enrelm fit hostile.csv -t a", of) == ["able"]
 
 
 def test_bash_itself_completes(shell: Shell) -> None:

@@ -194,7 +194,12 @@ class Killer:
 
 
 @pytest.mark.parametrize(
-    ("variant", "label"), [("kernel", "Gram matrix"), ("local", "leaves"), ("local", "weights of the leaves")]
+    ("variant", "label"),
+    [
+        pytest.param("kernel", "Gram matrix", marks=pytest.mark.slow),
+        ("local", "leaves"),
+        pytest.param("local", "weights of the leaves", marks=pytest.mark.slow),
+    ],
 )
 def test_losing_a_worker_in_the_middle_of_a_pass_changes_nothing(
     cluster: Cluster, files: Path, variant: str, label: str
