@@ -1,6 +1,6 @@
 """Mutation pass: change one operator, number or condition at a time, and see whether the tests notice.
 
-    python -m tests.mutate [FILE ...] [--log FILE] [--map FILE] [--seconds N] [--most N]      (make mutate)
+    python -m tests.mutate [FILE ...] [--tests PATH ...] [--log FILE] [--map FILE] [--seconds N]      (make mutate)
 
 First the tests run once, to see which of them runs which line (the map, which is kept as long as the code is the
 same). Then each mutant is put into a fork of this process, which runs the tests of its lines until one fails: those
@@ -132,31 +132,31 @@ class Map:
         return set().union(*(self.tests.get((str(path), line), set()) for line in lines))
 
 
-def read_map(kept: Path, files: list[str]) -> Map:
+def read_map(kept: Path, files: list[str], tests: list[str]) -> Map:
     """The map from its file, or made by a run of the tests where the code is not that of the file."""
-    if not kept.exists() or json.loads(kept.read_text("utf-8"))["code"] != digest():
-        print(f"the map, by a run of {' '.join(TESTS)}", flush=True)
+    if not kept.exists() or json.loads(kept.read_text("utf-8"))["code"] != digest(tests):
+        print(f"the map, by a run of {' '.join(tests)}", flush=True)
         child = os.fork()
         if not child:
-            write_map(kept, files)
+            write_map(kept, files, tests)
         if os.waitpid(child, 0)[1] != 0:
             sys.exit("the tests could not be run")
     found = json.loads(kept.read_text("utf-8"))["found"]
     return Map.of({test: (seconds, [(file, line) for file, line in lines]) for test, (seconds, lines) in found.items()})
 
 
-def write_map(kept: Path, files: list[str]) -> None:
+def write_map(kept: Path, files: list[str], tests: list[str]) -> None:
     mapper = Mapper(frozenset(str(PACKAGE / file) for file in files))
-    code = pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", *TESTS], plugins=[mapper])
+    code = pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", *tests], plugins=[mapper])
     found = {test: value for test, value in mapper.found.items() if test not in mapper.failed and value[1]}
-    kept.write_text(json.dumps({"code": digest(), "found": found}), "utf-8")
+    kept.write_text(json.dumps({"code": digest(tests), "found": found}), "utf-8")
     os._exit(0 if code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) else 1)
 
 
-def digest() -> str:
-    """Of the package and its tests: a map of other code has other lines."""
+def digest(tests: list[str]) -> str:
+    """Of the package and its tests: a map of other code, or of other tests, has other lines."""
     paths = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")])
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths) + repr(tests).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -273,6 +273,9 @@ class Pass:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", default=FILES, help="of enrelm_cli/, such as judge/curve.py; default: all")
+    parser.add_argument(
+        "--tests", nargs="+", default=list(TESTS), help="that may kill them; default: those of the folders"
+    )
     parser.add_argument("--log", type=Path, help="a file with a line for each mutant, to go on from")
     parser.add_argument("--map", type=Path, default=Path(tempfile.gettempdir()) / "enrelm-mutants.json")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many seconds")
@@ -283,9 +286,9 @@ def main() -> int:
     start = time.monotonic()
     everything = [str(path.relative_to(PACKAGE)) for pattern in FILES for path in sorted(PACKAGE.glob(pattern))]
     asked_for = [str(path.relative_to(PACKAGE)) for pattern in asked.files for path in sorted(PACKAGE.glob(pattern))]
-    kept = read_map(asked.map, list(dict.fromkeys(everything)))
+    kept = read_map(asked.map, list(dict.fromkeys(everything)), asked.tests)
     run = Pass(list(dict.fromkeys(asked_for)), kept, Log(asked.log), start + asked.seconds, asked.most)
-    code = pytest.main(["-q", "-s", "-n", "0", "-p", "no:cacheprovider", *TESTS], plugins=[run])
+    code = pytest.main(["-q", "-s", "-n", "0", "-p", "no:cacheprovider", *asked.tests], plugins=[run])
     print(f"{sum(run.counts.values())} mutants: {counted(run.counts)}; {time.monotonic() - start:.0f} s")
     return int(code)
 
