@@ -121,6 +121,8 @@ def settings_of(kind: type[S], given: Mapping[str, Any], **more: Any) -> S:
 
 def _value(option: Option, given: Any) -> Any:
     """What a field becomes of a Python value; texts are read as on the command line."""
+    if option.repeatable and isinstance(given, Mapping):
+        return tuple(f"{name}={value}" for name, value in given.items())
     if option.repeatable:
         return tuple(str(one) for one in ([given] if isinstance(given, str) else given))
     if isinstance(option.kind, Flag):

@@ -98,13 +98,19 @@ def training_table(X: Any, y: Any, whose: str, labels: bool = False, **beside: A
     inputs = columns_of(X)
     _check_shape(inputs, whose)
     table, roles = inputs.table, {"target": _free_name(_name_of(y) or "y", inputs.names)}
-    target = [str(label) for label in labels_of(y, inputs.rows)] if labels else target_of(y, inputs.rows)
-    table = table.append_column(roles["target"], pa.array(target))
+    target = _label_column(labels_of(y, inputs.rows)) if labels else pa.array(target_of(y, inputs.rows))
+    table = table.append_column(roles["target"], target)
     for role, values in beside.items():
         if values is not None:
             roles[role] = _free_name(_name_of(values) or role, table.column_names)
             table = table.append_column(roles[role], _beside(values, role, inputs.rows))
     return TrainingTable(ArrowSource("X", table), roles, inputs)
+
+
+def _label_column(labels: NDArray[Any]) -> Any:
+    """Texts as levels, which nobody reads as numbers: "01" and "1" are two classes."""
+    texts = pa.array([str(label) for label in labels])
+    return texts.dictionary_encode() if all(isinstance(label, str) for label in labels) else texts
 
 
 def _check_shape(inputs: Columns, whose: str) -> None:

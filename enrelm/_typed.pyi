@@ -32,6 +32,7 @@ class Parameters:
     validation_size: float
     folds: int | str | None
     seed: int
+    class_weight: str | Sequence[str]
     inputs: str | Sequence[str]
     numeric: str | Sequence[str]
     categorical: str | Sequence[str]
@@ -78,6 +79,7 @@ class Parameters:
         validation_size: float = ...,
         folds: int | str | None = ...,
         seed: int = ...,
+        class_weight: str | Sequence[str] = ...,
         inputs: str | Sequence[str] = ...,
         numeric: str | Sequence[str] = ...,
         categorical: str | Sequence[str] = ...,

@@ -138,6 +138,8 @@ _CONTRADICTIONS = (
     ("target", "time"),
     ("time", "categorical"),
 )
+# What is said of the target, and names no column.
+_OF_TARGET = ("task", "class_weight")
 # Roles of any number of columns, in the order in which their patterns are filled in.
 _LISTS = ("drop", "group", "categorical", "numeric", "inputs")
 
@@ -154,6 +156,12 @@ class Roles(Settings):
         TASKS,
         "regression (numbers) or classification. auto: classification where the target is text or true and false.",
         DATA,
+    )
+    class_weight: tuple[str, ...] = texts(
+        "What a row of a class counts for: balanced (all classes alike), or CLASS=WEIGHT (repeatable).",
+        DATA,
+        "WEIGHT",
+        flags=("--class-weight",),
     )
     inputs: tuple[str, ...] = columns(
         "Use only these columns as inputs, e.g. a,b or x_* (repeatable)."
@@ -239,7 +247,8 @@ class Roles(Settings):
 
     @staticmethod
     def _flags() -> dict[str, str]:
-        return {name: option.flag for name, option in options(Roles).items() if name != "task"} | {"keep": "--id"}
+        of_columns = {name: option.flag for name, option in options(Roles).items() if name not in _OF_TARGET}
+        return {**of_columns, "keep": "--id"}
 
     def _named(self, role: str) -> tuple[str, ...]:
         value = getattr(self, role)

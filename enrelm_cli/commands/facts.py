@@ -48,6 +48,7 @@ def settings_facts(
         "kernel": dict(vars(kernel)),
         "inputs": dict(vars(inputs)),
         "missing": data.missing,
+        **({"class_weight": list(roles.class_weight)} if roles.class_weight else {}),
     }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from enrelm_cli.commands import facts
 from enrelm_cli.commands.choosing import Chosen, select
-from enrelm_cli.commands.classes.telling import class_facts, tell_classes
+from enrelm_cli.commands.classes.telling import class_facts, tell_classes, with_misses
 from enrelm_cli.commands.steps import refit_everything
 from enrelm_cli.commands.updating.update import for_updates, kept_of
 from enrelm_cli.fold.folds import Engine
@@ -109,7 +109,7 @@ def fit(
     view, card = final.data.view, facts.card_of(report)
     model = Model(dataset.encoding, view.input_map, view.target_scale, network, card)
     if chosen is not None:
-        model = replace(model, calibration=chosen.calibration.with_misses(chosen.misses))
+        model = replace(model, calibration=with_misses(chosen, dataset.encoding))
     if found is not None:
         model = replace(model, intervals=found.intervals)
     with timer("explanation"):

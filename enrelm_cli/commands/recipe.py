@@ -57,6 +57,8 @@ def recipe_of(model: Model) -> Iterator[tuple[str, Any]]:
         yield from _settings(SplitSettings, said["split"])
         method = {**said["method"], "kernel": said["kernel"], "inputs": said["inputs"]}
         yield from _settings(MethodSettings, method)
+        if said.get("class_weight"):
+            yield "class_weight", [str(one) for one in said["class_weight"]]
         if said["missing"] != "fill":
             yield "missing", str(said["missing"])
         yield from _held_out(said["split"])

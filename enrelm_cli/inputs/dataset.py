@@ -272,7 +272,8 @@ def _sample(found: SampledSurvey, encoding: Encoding) -> SampledRows | None:
     if encoding.left_out or (dropped and not found.sample_is_whole):
         return None
     (X, y), weight = encoding.numbers(found.sample), encoding.weights(found.sample)
-    sample = Chunk(X, y, found.sample_keys, found.sample_keys, found.sample.row, weight=weight)
+    keys = found.sample_keys
+    sample = Chunk(X, y, keys, keys, found.sample.row, weight=encoding.weighed(y, weight))
     sample = sample.where(encoding.used(X, y, weight))
     return SampledRows(found.rows - dropped, sample)
 

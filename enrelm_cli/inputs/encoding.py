@@ -204,6 +204,7 @@ class Encoding(SentOnce):
     weight: str | None = None  # the column of the rows' weights
     weight_unit: float = 1.0  # what they are divided by
     classes: Column | None = None  # the target, where it has classes: its levels; None: it is a number
+    class_weights: tuple[float, ...] | None = None  # what a row of each counts for, on top of its own weight
 
     def chunk(self, batch: Batch, marks: Marks = NO_MARKS) -> Chunk:
         """Rows to fit, each its own unit with its twins."""
@@ -212,7 +213,8 @@ class Encoding(SentOnce):
 
     def to_fit(self, rows: HashedRows, twins: Keys, batch: Batch, marks: Marks) -> Chunk:
         """The same of rows whose cells are hashed."""
-        chunk = marks.on(Chunk(rows.X, rows.y, twins, twins, batch.row, weight=rows.weight), batch)
+        weight = self.weighed(rows.y, rows.weight)
+        chunk = marks.on(Chunk(rows.X, rows.y, twins, twins, batch.row, weight=weight), batch)
         return marks.checked(chunk.where(self.used(rows.X, rows.y, rows.weight)))
 
     def hashed(self, batch: Batch) -> HashedRows:
@@ -269,9 +271,19 @@ class Encoding(SentOnce):
             return None
         return numbers(batch.columns.column(self.weight)) / self.weight_unit
 
+    def weighed(self, y: Array, weight: Array | None) -> Array | None:
+        """(t,) the rows' own weights times those of their classes."""
+        if self.class_weights is None:
+            return weight
+        # The last entry is where a missing or unknown class looks itself up.
+        each = np.array([*self.class_weights, 1.0])[np.where(np.isnan(y), -1.0, y).astype(np.int64)]
+        return each if weight is None else weight * each
+
     def to_document(self) -> dict[str, Any]:
         """Plain values only, for the model file."""
+        weighed = {} if self.class_weights is None else {"class_weights": list(self.class_weights)}
         return {
+            **weighed,
             "target": self.target,
             "missing": self.missing,
             "notes": list(self.notes),
@@ -293,7 +305,8 @@ class Encoding(SentOnce):
         weight, unit = document["weight"], document["weight_unit"]
         found = document["classes"]
         classes = None if found is None else Column.from_document(found)
-        return Encoding(columns, str(document["target"]), way, notes, read, left_out, weight, unit, classes)
+        weighed = None if "class_weights" not in document else tuple(document["class_weights"])
+        return Encoding(columns, str(document["target"]), way, notes, read, left_out, weight, unit, classes, weighed)
 
     def check(self, document: Mapping[str, Any]) -> None:
         """ValueError unless it could have been fitted; `document` is what it was made from."""
@@ -309,6 +322,11 @@ class Encoding(SentOnce):
             _check_column(self.classes, document["classes"])
             must(self.classes.name == self.target and self.target not in names, "the classes are of another column")
             must(2 <= len(self.classes.levels or ()) <= MOST_CLASSES, "there are too few classes, or too many")
+        if self.class_weights is not None:
+            must(self.classes is not None, "weights of classes need classes")
+            for weight in self.class_weights:
+                number("class_weights", weight, lowest=np.finfo(float).smallest_subnormal)
+            must(len(self.class_weights) == len(document["classes"]["levels"]), "a class has no weight")
 
 
 def _check_column(column: Column, raw: Mapping[str, Any]) -> None:

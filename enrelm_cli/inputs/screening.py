@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from enrelm_cli.errors import DataError
+from enrelm_cli.inputs.classes.weighting import class_weights, weights_note
 from enrelm_cli.inputs.encoding import (
     MOST_CLASSES,
     Column,
@@ -71,7 +72,11 @@ def encoding_of(survey: Survey, roles: Roles, missing: str) -> Encoding:
     unit = survey.weights.unit if roles.weight is not None else 1.0
     target, facts = target_column(survey.table, roles), survey.target
     classes = _column(target, facts) if target is not None and target.has_levels else None
-    return Encoding(specs, roles.target or "", way, notes, survey.table.options, left_out, roles.weight, unit, classes)
+    weighed = class_weights(roles.class_weight, classes, facts.levels or {})
+    if weighed is not None and classes is not None:
+        notes = (*notes, weights_note(weighed, classes.levels or ()))
+    read = survey.table.options
+    return Encoding(specs, roles.target or "", way, notes, read, left_out, roles.weight, unit, classes, weighed)
 
 
 def _apart(survey: Survey) -> dict[str, str]:

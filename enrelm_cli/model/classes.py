@@ -44,11 +44,17 @@ class Calibration:
         p /= p.sum(axis=1, keepdims=True)
         return p
 
-    def with_misses(self, misses: Array) -> Calibration:
-        """At most _KEPT of them, evenly by rank."""
-        ordered = np.sort(misses)
-        places = np.linspace(0, len(ordered) - 1, min(len(ordered), _KEPT)).round().astype(int)
-        return replace(self, misses=ordered[places])
+    def with_misses(self, misses: Array, weight: Array | None = None) -> Calibration:
+        """At most _KEPT of them, evenly by rank; a row of weight 2 has two."""
+        order = np.argsort(misses, kind="stable")
+        ordered, ends = misses[order], np.cumsum(np.ones(len(order)) if weight is None else weight[order])
+        if not len(ordered):
+            return replace(self, misses=ordered)
+        count = max(1, round(float(ends[-1])))
+        # Of each row of a table that repeats them, the middle.
+        ranks = np.linspace(0, count - 1, min(count, _KEPT)).round() + 0.5
+        places = np.searchsorted(ends, ranks * ends[-1] / count)
+        return replace(self, misses=ordered[np.minimum(places, len(ordered) - 1)])
 
     def width(self, level: float) -> float:
         """How far below 1 the probability of a class in a set may be: the ceil(level (q + 1))-th smallest miss.

@@ -255,3 +255,86 @@ def test_a_thousand_classes_are_told_apart(tmp_path: Path) -> None:
     words = ("-t", "kind", "--variant", "approximate", "-f", "json")
     facts = succeed("fit", written(tmp_path / "t.csv", X, [f"k{c}" for c in codes]), *words).json
     assert len(facts["classes"]["classes"]) == 1000
+
+
+@pytest.fixture(scope="module")
+def unbalanced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One row of ten is 'top', and hardly any of them is certain."""
+    folder = tmp_path_factory.mktemp("unbalanced")
+    X, f = smooth(300, 11)
+    return written(folder / "t.csv", X, np.where(f > np.quantile(f, 0.9), "top", "rest"))
+
+
+def told_of(table: Path, *words: Any) -> Any:
+    fixed = ("-t", "kind", "--variant", "logistic", "-f", "json")
+    return succeed("fit", table, *fixed, *words).json
+
+
+def test_balanced_classes_count_alike_and_the_rare_one_is_found_more_often(unbalanced: Path) -> None:
+    plain, balanced = told_of(unbalanced), told_of(unbalanced, "--class-weight", "balanced")
+    assert "a row counts by its class: 'rest' 0.5556, 'top' 5" in balanced["notes"]
+    assert balanced["settings"]["class_weight"] == ["balanced"]
+    assert "class_weight" not in plain["settings"]
+
+    def found(facts: Any) -> float:
+        top = facts["classes"]["validation"]["confusion"][1]
+        return float(top[1] / sum(top))
+
+    assert found(balanced) > found(plain) + 0.1
+    # Metrics are those of the weighted rows: each of 'top' counts for five.
+    tops = np.array(balanced["classes"]["validation"]["confusion"][1]) / 5.0
+    np.testing.assert_allclose(tops, tops.round(), atol=1e-9)
+
+
+@pytest.mark.parametrize("variant", ["kernel", "approximate", "logistic"])
+def test_a_class_of_weight_two_is_a_class_whose_rows_are_there_twice(
+    variant: str, unbalanced: Path, tmp_path: Path
+) -> None:
+    """As `--weight` does it: the weights of classes are those of their rows, all scaled alike."""
+    lines = unbalanced.read_text().splitlines()
+    tops = sum(line.endswith("top") for line in lines)
+    unit = 300 / (300 + tops)
+    weighed = [f"{line},{(2.0 if line.endswith('top') else 1.0) * unit!r}" for line in lines[1:]]
+    (tmp_path / "w.csv").write_text("\n".join([lines[0] + ",w", *weighed]) + "\n")
+    words = ("-t", "kind", "--variant", variant, "--no-tune", "-f", "json")
+    ours = succeed("fit", unbalanced, *words, "--class-weight", "top=2").json
+    theirs = succeed("fit", tmp_path / "w.csv", *words, "--weight", "w").json
+    assert ours["classes"]["validation"]["log_loss"] == pytest.approx(theirs["classes"]["validation"]["log_loss"], 1e-6)
+    assert ours["validation_error"] == pytest.approx(theirs["validation_error"], 1e-6)
+
+
+def test_weights_of_classes_are_kept_with_the_model(unbalanced: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.joblib"
+    told_of(unbalanced, "--class-weight", "rest=1", "--class-weight", "top=4", "-o", model)
+    report = tmp_path / "r.json"
+    succeed("predict", model, unbalanced, "--set", 0.9, "--report", report, "-o", tmp_path / "p.csv")
+    import json
+
+    judged = json.loads(report.read_text())
+    rest, top = judged["metrics"]["confusion"]
+    assert sum(top) / 30 == pytest.approx(4 * sum(rest) / 270)
+    # Sets are of rows as they come.
+    assert judged["set_coverage"] * 300 == pytest.approx(round(judged["set_coverage"] * 300))
+    assert 'class_weight = ["rest=1", "top=4"]' in succeed("config", model).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        (("--class-weight", "balanced", "--class-weight", "top=2"), "weighs all classes", 2),
+        (("--class-weight", "top"), "no class and its weight", 2),
+        (("--class-weight", "bottom=2"), "no class 'bottom'", 3),
+        (("--class-weight", "top=0"), "above 0", 2),
+        (("--class-weight", "top=2", "--class-weight", "top=3"), "twice", 2),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(words: tuple[str, ...], said: str, code: int, unbalanced: Path) -> None:
+    done = run("fit", unbalanced, "-t", "kind", *words)
+    assert done.code == code
+    assert said in done.stderr
+
+
+def test_weights_of_classes_need_classes(unbalanced: Path) -> None:
+    done = run("fit", unbalanced, "-t", "a", "--drop", "kind", "--class-weight", "balanced")
+    assert done.code == 2
+    assert "is a number" in done.stderr

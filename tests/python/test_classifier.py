@@ -58,3 +58,27 @@ def test_numbers_that_are_no_classes_and_single_classes_are_refused() -> None:
         enrelm.EnrelmClassifier(**QUICK).fit(X, np.zeros(len(X), int))
     with pytest.raises(ValueError, match="NaN"):
         enrelm.EnrelmClassifier(**QUICK).fit(X, np.where(codes > 1, np.nan, codes))
+
+
+def test_classes_are_weighed_as_on_the_command_line() -> None:
+    X, codes = rows(3)
+    y = np.where(codes == 2, "rare", "usual")
+    plain, balanced = (
+        enrelm.EnrelmClassifier(variant="logistic", class_weight=one, threads=1).fit(X, y) for one in (None, "balanced")
+    )
+    named = enrelm.EnrelmClassifier(variant="logistic", class_weight={"rare": 2.0, "usual": 1.0}, threads=1).fit(X, y)
+    found = [np.mean(one.predict_proba(X)[:, 0]) for one in (plain, named, balanced)]
+    assert found[0] < found[1] < found[2]
+    with pytest.raises(ValueError, match="class_weight"):
+        enrelm.EnrelmClassifier(class_weight={"other": 2.0}).fit(X, y)
+    with pytest.raises(ValueError, match="is a number"):
+        enrelm.EnrelmRegressor(class_weight="balanced").fit(X, X[:, 0])
+
+
+def test_texts_that_are_the_same_number_are_different_classes() -> None:
+    X, codes = rows(4)
+    y = np.array(["01", "1", "1.0"])[codes]
+    model = enrelm.EnrelmClassifier(**QUICK).fit(X, y)
+    np.testing.assert_array_equal(model.classes_, ["01", "1", "1.0"])
+    assert model.predict_proba(X).shape == (len(X), 3)
+    assert model.score(X, y) > 0.75

@@ -102,7 +102,8 @@ class PredictClasses:
         X, y, unseen = self.model.encoding.for_predict(batch)
         p = self.model.probabilities(X, self.limit)
         inside = None if self.width is None else sets(p, self.width)
-        weight = self.model.encoding.weights(batch)
+        own = self.model.encoding.weights(batch)
+        weight = self.model.encoding.weighed(y, own)
         known = np.isfinite(y) if weight is None else np.isfinite(y) & (weight > 0.0) & np.isfinite(weight)
         codes = np.where(known, y, -1.0).astype(np.int64)
         w = np.ones(len(y)) if weight is None else weight
@@ -112,8 +113,9 @@ class PredictClasses:
             "rows": len(y),
             "known": int(known.sum()),
             "unknown": int(np.count_nonzero(codes[known] < 0)),
-            "inside": float(w[known] @ covered[known]),
-            "weight": float(w[known].sum()),
+            # Sets promise something of rows as they come, whatever their classes count for.
+            "inside": float((np.ones(len(y)) if own is None else own)[known] @ covered[known]),
+            "weight": float(known.sum() if own is None else own[known].sum()),
         }
         names = {f"judged {name}": value for name, value in sums.values.items()}
         parts = [] if self.explained is None else self.explained(X, labels(p, self.wanted.threshold))

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from enrelm_cli.inputs.classes.rare import CountBySide
+from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.split import Everything
 from enrelm_cli.inputs.training import Rows
 from enrelm_cli.judge.classes.fitting import ClassFit, fit_classes, validated
 from enrelm_cli.judge.classes.metrics import Metrics
 from enrelm_cli.judge.fitting import FittedVariant
+from enrelm_cli.model.classes import Calibration
 from enrelm_cli.report.class_reports import ClassFacts
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.stopwatch import Stopwatch
@@ -47,6 +51,17 @@ def tell_classes(fitted: Sequence[FittedVariant], method: MethodSettings, timer:
         validation = tuple(validated(one, fit) for one, fit in zip(fitted, fits, strict=True))
     fair = [one.variant.regularised or bool(fit.folded) for one, fit in zip(fitted, fits, strict=True)]
     return ToldApart(fits, validation, tuple(1.0 if each else _SEEN for each in fair))
+
+
+def with_misses(chosen: ClassFit, encoding: Encoding) -> Calibration:
+    """The calibration, with what sets are made of.
+
+    Sets promise something of rows as they come: a row has its own weight, and not that of its class.
+    """
+    weight = chosen.weight
+    if weight is not None and encoding.class_weights is not None:
+        weight = weight / np.array(encoding.class_weights)[chosen.codes]
+    return chosen.calibration.with_misses(chosen.misses, weight)
 
 
 def class_facts(rows: Rows, told: ToldApart, chosen: ClassFit) -> ClassFacts:

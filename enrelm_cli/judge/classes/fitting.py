@@ -16,7 +16,7 @@ import numpy as np
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk, Sums
-from enrelm_cli.inputs.classes.scale import ClassScale
+from enrelm_cli.inputs.classes.scale import ClassScale, Codes
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
@@ -46,6 +46,7 @@ class ClassFit:
     calibration: Calibration
     misses: Array  # (t,) 1 - p of the own class of rows left out
     weight: Array | None  # (t,) of the same rows
+    codes: Codes  # (t,) of the same rows
     log_loss: float  # of rows left out
     tempered: float = 1.0  # what the slope is multiplied by
     folded: tuple[tuple[Network, Calibration], ...] = ()  # of each fold; the calibration is of the others' rows
@@ -94,6 +95,7 @@ def _folded(fitted: FittedVariant, networks: list[Network]) -> ClassFit:
         calibrated(kind, whole),
         1.0 - np.exp(own),
         whole.weight,
+        whole.codes,
         float(-np.average(own, weights=whole.weight)),
         folded=tuple(zip(networks, each, strict=True)),
     )
@@ -138,7 +140,7 @@ def judged(variant: Variant, basis: Basis, network: Network) -> ClassFit:
     scores = _left_out(variant, basis, network) or held_out(basis.data, network)
     calibration = calibrated("logits" if network.logits else "temperature", scores)
     misses = 1.0 - np.exp(scores.own(calibration))
-    return ClassFit(network, calibration, misses, scores.weight, scores.log_loss(calibration))
+    return ClassFit(network, calibration, misses, scores.weight, scores.codes, scores.log_loss(calibration))
 
 
 def _left_out(variant: Variant, basis: Basis, network: Network) -> LeftOutScores | None:
