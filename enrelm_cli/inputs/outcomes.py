@@ -12,7 +12,7 @@ from enrelm_cli.inputs.maps.column_map import ColumnMap
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.maps.levels import LevelIndicators, LevelMeans
 from enrelm_cli.inputs.maps.missing import Missing
-from enrelm_cli.inputs.maps.numbers import Scores, Squashed, ValueIndicators
+from enrelm_cli.inputs.maps.numbers import Scores, Spikes, Squashed, ValueIndicators
 from enrelm_cli.inputs.maps.plain import OneHot, Value
 from enrelm_cli.table.table import listed
 
@@ -67,6 +67,7 @@ def _words(one: ColumnMap) -> list[str]:
         return ["missing cells are a level of their own"] if one.marked else []
     if isinstance(one, Scores):
         return [] if len(one.knots) == 2 else ["normal score"]
-    plain = {Squashed: "squashed", ValueIndicators: "also as categories", Missing: "missing cells marked"}
+    plain = {Squashed: "squashed", ValueIndicators: "also as categories", Spikes: "frequent values also as categories"}
+    plain[Missing] = "missing cells marked"
     levels = {LevelIndicators: "indicators", LevelMeans: "mean target of a level"}
     return [{**plain, **levels}[type(one)]]

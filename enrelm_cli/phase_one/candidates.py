@@ -1,9 +1,12 @@
-"""What the kernel is tuned on: robust inputs, and the scale of the target that predicts left-out rows best.
+"""What the kernel is tuned on: the form of the inputs and the scale of the target that predict left-out rows best.
 
 A transform is taken only where it lowers the left-out error in the target's own units twice: with one shared variance
 on a few hundred rows, and with the tuned kernel. Either alone is fooled by some tables (METHOD.md, point 15). Where
 rows are few, the errors of folds that took no part in the tuning decide: those of a tuned kernel's own rows prefer the
 target's own scale wrongly (hitters, mean of five splits: 0.652, by folds 0.598).
+
+Frequent values of a number are marked unless one shared variance then predicts clearly worse: that has next to nothing
+to tune, so it is not flattered by more inputs.
 """
 
 from __future__ import annotations
@@ -15,13 +18,13 @@ import numpy as np
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
-from enrelm_cli.fold.weights import mean, times
+from enrelm_cli.fold.weights import Weights, mean, times
 from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.maps.column_map import ColumnMap, folds_of
 from enrelm_cli.inputs.maps.dates import DAY_OF_YEAR, DAYS, MONTH, PARTS, VALUE
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
 from enrelm_cli.inputs.maps.levels import LevelSums
-from enrelm_cli.inputs.maps.numbers import Scores, Squashed, ValueIndicators
+from enrelm_cli.inputs.maps.numbers import Form, Scores, Spikes, Squashed, ValueIndicators
 from enrelm_cli.inputs.maps.robust import robust_maps, scaled
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.target_scale import TRANSFORMS, TargetScale
@@ -29,7 +32,7 @@ from enrelm_cli.inputs.training import Training
 from enrelm_cli.inputs.transforms import transformed
 from enrelm_cli.kernels.arcsine import ArcsineKernel, Kernel
 from enrelm_cli.phase_one.left_out import LeftOutRows, distinct_rows
-from enrelm_cli.phase_one.tuning.ridge import leave_one_out
+from enrelm_cli.phase_one.tuning.ridge import clearly_better, leave_one_out
 from enrelm_cli.settings import InputSettings
 from enrelm_cli.types import Array
 
@@ -53,8 +56,26 @@ def candidates(data: Training, settings: InputSettings, like: InputMap | None = 
         return tuple(data.through(data.view.input_map, scale) for scale in scales)
     sums = _level_sums(data, scales)
     without = _unforeseen(data, settings, scales[0], sums[0]) if like is None else _left_out_of(like, data)
-    maps = [_robust(data, settings, of_scale, without) for of_scale in sums]
+    form = _marked(data, settings, scales[0], sums[0], without) if like is None else _form_of(like)
+    maps = [_robust(data, settings, of_scale, without, form) for of_scale in sums]
     return tuple(data.through(one, scale) for one, scale in zip(maps, scales, strict=True))
+
+
+def _marked(
+    data: Training, settings: InputSettings, scale: Scale, sums: dict[int, Array], without: tuple[str, ...]
+) -> Form:
+    """Whether frequent values are marked."""
+    maps = [_robust(data, settings, sums, without, form) for form in (Form.ROBUST, Form.MARKED)]
+    if not isinstance(scale, TargetScale) or maps[0].expansion.width == maps[1].expansion.width:
+        return Form.ROBUST
+    rows = [data.through(one, scale) for one in maps]
+    robust, marked = (Candidate(one, distinct_rows(one.sample())).shared_gaps() for one in rows)
+    return Form.ROBUST if clearly_better(robust.gaps, marked.gaps, marked.weight) else Form.MARKED
+
+
+def _form_of(one: InputMap) -> Form:
+    marked = any(isinstance(each, Spikes) for each in one.expansion.maps)
+    return Form.MARKED if marked else Form.ROBUST
 
 
 def _unforeseen(data: Training, settings: InputSettings, scale: Scale, sums: dict[int, Array]) -> tuple[str, ...]:
@@ -118,11 +139,17 @@ def _level_sums(data: Training, scales: Sequence[Scale]) -> list[dict[int, Array
     return [{k: sums[f"{i} {k}"] for k in levels} for i in range(len(scales))]
 
 
-def _robust(data: Training, settings: InputSettings, sums: dict[int, Array], without: tuple[str, ...] = ()) -> InputMap:
+def _robust(
+    data: Training,
+    settings: InputSettings,
+    sums: dict[int, Array],
+    without: tuple[str, ...] = (),
+    form: Form = Form.ROBUST,
+) -> InputMap:
     """`without`: parts of the column of time that are left out."""
     columns = data.rows.columns
     rows = data.rows.sample.where(data.view.split.sides(data.rows.sample) == Side.TRAIN)
-    maps = robust_maps(columns, rows.X, sums, settings.calendar, rows.weight)
+    maps = robust_maps(columns, rows.X, sums, settings.calendar, rows.weight, form)
     kept = [one for one in maps if columns[one.column].name != data.rows.time or not _made_of(one, without)]
     expansion = Expansion(tuple(kept or maps))
     return scaled(expansion, rows.X, folds_of(rows.together), rows.weight) or data.view.input_map
@@ -136,6 +163,24 @@ def _made_of(one: ColumnMap, parts: tuple[str, ...]) -> bool:
 
 
 @dataclass(frozen=True)
+class Gaps:
+    """Left-out errors in the target's own units."""
+
+    gaps: Array  # (t,), NaN where a row stays
+    units: Array  # (t,) the targets
+    weight: Weights
+
+    @property
+    def error(self) -> float:
+        """Relative to the spread of the targets."""
+        known = ~np.isnan(self.gaps)
+        gap, spread = self.gaps[known], self.units[known]
+        w = None if self.weight is None else self.weight[known]
+        spread = spread - mean(spread, w)
+        return float(np.sqrt((gap @ times(w, gap)) / max(float(spread @ times(w, spread)), np.finfo(float).tiny)))
+
+
+@dataclass(frozen=True)
 class Candidate:
     """Rows through one map and scale, and the distinct ones that judge it."""
 
@@ -144,20 +189,23 @@ class Candidate:
 
     def shared_error(self) -> float:
         """Relative left-out error, in the target's own units, of one variance for all inputs at its best."""
-        few = Candidate(self.data, self.rows.first(_SHARED_ROWS))
-        return min(few.error(ArcsineKernel(v / self.rows.X.shape[1], _BIAS)) for v in _VARIANCES)
+        return self.shared_gaps().error
 
-    @one_blas_thread
+    def shared_gaps(self) -> Gaps:
+        """The left-out errors behind it."""
+        few = Candidate(self.data, self.rows.first(_SHARED_ROWS))
+        each = (few._left_out(ArcsineKernel(v / self.rows.X.shape[1], _BIAS)) for v in _VARIANCES)
+        return min(each, key=lambda one: one.error)
+
     def error(self, kernel: Kernel) -> float:
         """The same of a given kernel."""
+        return self._left_out(kernel).error
+
+    @one_blas_thread
+    def _left_out(self, kernel: Kernel) -> Gaps:
         few = self.rows.first(_TUNED_ROWS)
         left_out = leave_one_out(kernel.gram(few.X, few.X), few.y, weight=few.weight, block=few.block).left_out
-        gap, w = self.gaps(few, left_out), few.weight
-        u = self.data.view.target_scale.units(few.y)
-        known = ~np.isnan(gap)
-        spread, gap, w = u[known], gap[known], None if w is None else w[known]
-        spread = spread - mean(spread, w)
-        return float(np.sqrt((gap @ times(w, gap)) / max(float(spread @ times(w, spread)), np.finfo(float).tiny)))
+        return Gaps(self.gaps(few, left_out), self.data.view.target_scale.units(few.y), few.weight)
 
     def gaps(self, rows: LeftOutRows, errors: Array) -> Array:
         """Errors of the rows' z (t,) in the target's own units; NaN stays NaN."""

@@ -168,6 +168,7 @@ def rows_of_many_kinds(count: int, seed: int = 5) -> str:
         hours = int(rng.integers(0, 24 * 1500))
         when = str(np.datetime64("1999-02-20T00") + np.timedelta64(hours, "h"))
         shop, rooms, income = int(rng.exponential(20.0)), int(rng.integers(1, 7)), rng.standard_cauchy()
+        income = 0.2 if rng.random() < 0.15 else income
         log = 0.3 * rooms + 0.2 * np.sin(shop) + 0.001 * hours / 24 + (hours % 24 > 12) + 0.2 * rng.standard_normal()
         cells = [when.replace("T", " ") + ":00:00", f"shop {shop}", str(rooms), f"{income:.5f}"]
         cells = ["" if rng.random() < 0.03 else cell for cell in cells]
@@ -181,12 +182,22 @@ def test_robust_inputs_and_target_scales_are_exported_too(tmp_path: Path, option
     path = fitted(tmp_path, rows_of_many_kinds(400), "--variant", "kernel", *options)
     model = load_model(str(path))
     kinds = {one["kind"] for one in model.input_map.to_document()["columns"]}
-    assert kinds == {"squashed", "scores", "value-indicators", "level-indicators", "level-means", "missing"}
+    marked = {"value-indicators", "spikes", "level-indicators", "missing"}
+    assert kinds == {"squashed", "scores", "level-means", *marked}
     fresh, far = tmp_path / "new.csv", "2096-12-31 23:00:00,,9,1e12,1\n"
     fresh.write_text(rows_of_many_kinds(200, seed=6).replace("shop 3,", "shop unheard of,") + far)
     found = predictions_of(export.export(model), feeds(model, fresh, "float64"))
     wanted = our_predictions(path, fresh, tmp_path)
     assert np.abs(found - wanted).max() <= 1e-11 * np.abs(wanted).max()
+
+
+@needs_onnx
+def test_a_frequent_value_is_one_also_where_cells_are_float32(tmp_path: Path) -> None:
+    path = fitted(tmp_path, rows_of_many_kinds(200), "--variant", "kernel", "--drop", "when")
+    model = load_model(str(path))
+    found = predictions_of(export.export(model, "float32"), feeds(model, tmp_path / "data.csv", "float32"))
+    wanted = our_predictions(path, tmp_path / "data.csv", tmp_path)
+    assert np.abs(found - wanted).max() <= 1e-5 * np.abs(wanted).max()
 
 
 @needs_onnx

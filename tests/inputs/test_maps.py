@@ -17,7 +17,7 @@ from enrelm_cli.inputs.maps.column_map import EVERY_ROW, FOLDS, folds_of
 from enrelm_cli.inputs.maps.dates import DAY, DAYS, PARTS, VALUE, part_of, parts_for
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
 from enrelm_cli.inputs.maps.levels import PRIOR, LevelIndicators, LevelMeans, LevelSums, indicators, means
-from enrelm_cli.inputs.maps.numbers import KNOTS, Scores, Squashed, ValueIndicators, number_maps
+from enrelm_cli.inputs.maps.numbers import KNOTS, Form, Scores, Spikes, Squashed, ValueIndicators, number_maps
 from enrelm_cli.inputs.maps.robust import copies, robust_maps, scaled
 from enrelm_cli.inputs.split import Everything
 from enrelm_cli.inputs.target_scale import TargetScale
@@ -113,6 +113,32 @@ def test_a_few_values_are_also_categories_and_another_value_is_the_average() -> 
     maps[2].write(np.array([2.0, 5.0, np.nan]), None, out)
     np.testing.assert_array_equal(out, [[0, 1, 0], [0.3, 0.2, 0.5], [0.3, 0.2, 0.5]])
     assert len(number_maps(0, VALUE, np.arange(25.0))) == 2
+
+
+def test_a_value_that_a_tenth_of_the_rows_have_is_marked_among_many() -> None:
+    x = np.r_[np.zeros(40), np.full(11, 7.5), np.full(9, 3.0), np.linspace(0.1, 6.0, 40)]
+    squashed, scores, spikes = number_maps(0, VALUE, x, form=Form.MARKED)
+    assert [type(one) for one in (squashed, scores, spikes)] == [Squashed, Scores, Spikes]
+    spikes.check(NUMBER)
+    out = np.empty((4, 2))
+    spikes.write(np.array([0.0, 7.5, 3.0, np.nan]), None, out)
+    np.testing.assert_array_equal(out, [[1, 0], [0, 1], [0, 0], [0.4, 0.11]])
+    # Nine of seventy rows may be chance.
+    assert len(number_maps(0, VALUE, np.r_[np.zeros(9), np.linspace(0.1, 6.0, 61)], form=Form.MARKED)) == 2
+    assert len(number_maps(0, VALUE, x)) == 2
+
+
+def test_equal_weights_mark_the_same_values_as_repeated_rows() -> None:
+    values = np.linspace(0.0, 1.0, 30)
+    weight = np.r_[12.0, np.full(28, 2.0), 11.0]
+    weighted, repeated = (
+        number_maps(0, VALUE, *one, form=Form.MARKED)[-1]
+        for one in ((values, weight), (np.repeat(values, weight.astype(int)), None))
+    )
+    assert isinstance(weighted, Spikes)
+    assert isinstance(repeated, Spikes)
+    np.testing.assert_array_equal(weighted.values, repeated.values)
+    np.testing.assert_allclose(weighted.shares, repeated.shares)
 
 
 def test_a_missing_cell_is_the_average_and_has_an_input_of_its_own() -> None:

@@ -14,7 +14,7 @@ from enrelm_cli.inputs.maps.column_map import FAR, ColumnMap
 from enrelm_cli.inputs.maps.dates import DAY, DAYS, HOUR, MONTH, VALUE, WEEKDAY
 from enrelm_cli.inputs.maps.levels import LevelIndicators, LevelMeans
 from enrelm_cli.inputs.maps.missing import Missing
-from enrelm_cli.inputs.maps.numbers import BEND, Scores, Squashed, ValueIndicators
+from enrelm_cli.inputs.maps.numbers import BEND, Scores, Spikes, Squashed, ValueIndicators
 from enrelm_cli.inputs.maps.plain import OneHot, Value
 from enrelm_cli.model.model import Model
 from enrelm_cli.table.table import Kind
@@ -38,7 +38,7 @@ def columns(graph: Graph, model: Model, dtype: str) -> tuple[tuple[Port, ...], s
         if not column.name:
             raise UsageError("a column without a name cannot be an input of an ONNX model", "export with --encoded")
     ports = tuple(_port(column, dtype) for column in model.encoding.columns)
-    parts = [_map(graph, one, model.encoding.columns[one.column]) for one in model.input_map.expansion.maps]
+    parts = [_map(graph, one, model.encoding.columns[one.column], dtype) for one in model.input_map.expansion.maps]
     return ports, graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
 
@@ -64,7 +64,7 @@ def _meaning(column: Column) -> str:
     return 'a category, as its text; "" where missing'
 
 
-def _map(graph: Graph, one: ColumnMap, column: Column) -> str:
+def _map(graph: Graph, one: ColumnMap, column: Column, dtype: str) -> str:
     """The map's inputs: (rows, width)."""
     if isinstance(one, Value):
         return _value(graph, one, column)
@@ -76,7 +76,7 @@ def _map(graph: Graph, one: ColumnMap, column: Column) -> str:
         x = _part(graph, column, one.part)
         return graph.where_missing(x, one.fill, graph.interpolated(x, one.knots, one.scores))
     if isinstance(one, ValueIndicators):
-        return _value_indicators(graph, one, column)
+        return _value_indicators(graph, one, column, dtype)
     if isinstance(one, OneHot):
         return _of_levels(graph, column, _one_hot(one))
     if isinstance(one, LevelIndicators):
@@ -104,8 +104,13 @@ def _squashed(graph: Graph, one: Squashed, column: Column) -> str:
     return graph.where_missing(x, one.fill, graph.op("Div", z, root))
 
 
-def _value_indicators(graph: Graph, one: ValueIndicators, column: Column) -> str:
-    same = graph.to_double(graph.op("Equal", _part(graph, column, one.part), one.values[None, :]))
+def _value_indicators(graph: Graph, one: ValueIndicators, column: Column, dtype: str) -> str:
+    x = _part(graph, column, one.part)
+    # A cell of float32 equals the value that is rounded like it.
+    values = one.values.astype(np.float32).astype(np.float64) if _port(column, dtype).type == "float32" else one.values
+    same = graph.to_double(graph.op("Equal", x, values[None, :]))
+    if isinstance(one, Spikes):
+        return graph.where_missing(x, one.shares[None, :], same)
     known = graph.op("ReduceSum", same, np.array([1], dtype=np.int64), keepdims=1)
     return graph.op("Add", same, graph.op("Mul", graph.op("Sub", 1.0, known), one.shares[None, :]))
 

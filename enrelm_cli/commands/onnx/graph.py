@@ -72,6 +72,6 @@ class Graph:
             left, value, slope = (self.op("Gather", np.ascontiguousarray(column), at, axis=0) for column in table.T)
         return self.op("Add", self.op("Mul", self.op("Sub", inside, left), slope), value)
 
-    def where_missing(self, x: str, fill: float, value: str) -> str:
+    def where_missing(self, x: str, fill: float | Array, value: str) -> str:
         """`fill` where x is NaN, else the value."""
         return self.op("Where", self.op("IsNaN", x), fill, value)

@@ -14,6 +14,7 @@ from enrelm_cli.inputs.inspection.walk import Walk
 from enrelm_cli.inputs.maps.column_map import folds_of
 from enrelm_cli.inputs.maps.input_map import Expansion
 from enrelm_cli.inputs.maps.levels import LevelSums
+from enrelm_cli.inputs.maps.numbers import Form
 from enrelm_cli.inputs.maps.robust import robust_maps, scaled
 from enrelm_cli.inputs.outcomes import Outcome, outcomes
 from enrelm_cli.inputs.split import Everything
@@ -83,7 +84,7 @@ def planned(encoding: Encoding, raw: Raw) -> tuple[Outcome, ...]:
     levels = {k: len(column.levels) for k, column in enumerate(encoding.columns) if column.levels is not None}
     scale = TargetScale(float(raw.y.mean()), float(raw.y.std()) or 1.0) if len(raw.y) else TargetScale(0.0, 1.0)
     sums = LevelSums(Everything(), scale, levels)(raw.chunk)
-    maps = robust_maps(encoding.columns, raw.X, {k: sums[str(k)] for k in levels}, calendar=True)
+    maps = robust_maps(encoding.columns, raw.X, {k: sums[str(k)] for k in levels}, calendar=True, form=Form.MARKED)
     found = scaled(Expansion(maps), raw.X, folds_of(raw.chunk.unit))
     if found is None:
         constant = "left out: constant"

@@ -22,7 +22,7 @@ from enrelm_cli.inputs.maps.column_map import FAR, ColumnMap, Folds
 from enrelm_cli.inputs.maps.few_rows import FEW, FewRows, few_rows
 from enrelm_cli.inputs.maps.levels import LevelIndicators, LevelMeans
 from enrelm_cli.inputs.maps.missing import Missing
-from enrelm_cli.inputs.maps.numbers import Scores, Squashed, ValueIndicators
+from enrelm_cli.inputs.maps.numbers import Scores, Spikes, Squashed, ValueIndicators
 from enrelm_cli.inputs.maps.plain import OneHot, Value
 from enrelm_cli.types import Array
 
@@ -32,6 +32,7 @@ _KINDS: Mapping[str, Any] = {
     "squashed": Squashed,
     "scores": Scores,
     "value-indicators": ValueIndicators,
+    "spikes": Spikes,
     "level-indicators": LevelIndicators,
     "level-means": LevelMeans,
     "missing": Missing,

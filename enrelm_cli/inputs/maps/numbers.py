@@ -1,4 +1,4 @@
-"""Numbers, and parts of dates, as inputs that no far value can upset: squashed, normal scores, indicators of a few.
+"""Numbers, and parts of dates, as inputs that no far value can upset: squashed, normal scores, indicators of values.
 
 With z = (x - median) / spread, squashed is z / sqrt(1 + (z/3)^2), within -3 and 3. Normal scores are the inverse normal
 distribution of a value's rank among the training rows, linear between knots and constant outside of them.
@@ -7,9 +7,11 @@ distribution of a value's rank among the training rows, linear between knots and
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enrelm_cli.fold.weights import Weights, by_place, mean, quantile
 from enrelm_cli.inputs import checks
@@ -22,6 +24,9 @@ KNOTS = 200
 # Most different values of a number that are also taken for categories, and how many rows each must have on average.
 FEW_VALUES = 24
 _ROWS_PER_VALUE = 4
+# One of more values that so many rows have is something else than a number near it: no basement, no absence, a limit.
+SPIKE = 0.1
+_ROWS_PER_SPIKE = 10
 BEND = 3.0
 _FAR = 1e100  # beyond it a square overflows
 _LEAST = float(np.finfo(float).smallest_subnormal)  # a column's spread may be that small, as its cells may
@@ -143,12 +148,16 @@ class ValueIndicators:
         return [f"{_name(column, self.part)}={value:g}" for value in self.values]
 
     def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
-        x = part_of(raw, self.part)
+        known = self._mark(part_of(raw, self.part), out)
+        out[~known] = self.shares
+
+    def _mark(self, x: Array, out: Array) -> NDArray[np.bool_]:
+        """Fill `out` (t, k) with 0 and 1; which x (t,) are one of the values."""
         place = np.minimum(np.searchsorted(self.values, x), self.width - 1)
-        known = self.values[place] == x
+        known: NDArray[np.bool_] = self.values[place] == x
         out[:] = 0.0
         out[np.flatnonzero(known), place[known]] = 1.0
-        out[~known] = self.shares
+        return known
 
     def check(self, column: Column) -> None:
         _check_part(column, self.part)
@@ -162,10 +171,32 @@ class ValueIndicators:
         return {"kind": "value-indicators", **vars(self)}
 
 
+@dataclass(frozen=True)
+class Spikes(ValueIndicators):
+    """The same of the values that many rows have, beside numbers in between; a missing cell is the average row."""
+
+    def write(self, raw: Array, fold: Folds | None, out: Array) -> None:
+        x = part_of(raw, self.part)
+        self._mark(x, out)
+        out[np.isnan(x)] = self.shares
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "spikes", **vars(self)}
+
+
 # --------------------------------------------------------------------------------------------------------------- fit
 
 
-def number_maps(place: int, part: str, raw: Array, weight: Weights = None) -> list[Squashed | Scores | ValueIndicators]:
+class Form(Enum):
+    """How a number of many values enters; which of these a table gets, left-out errors decide."""
+
+    ROBUST = "squashed, and as a normal score"
+    MARKED = "the same, and an indicator of each value that many rows have"
+
+
+def number_maps(
+    place: int, part: str, raw: Array, weight: Weights = None, form: Form = Form.ROBUST
+) -> list[Squashed | Scores | ValueIndicators]:
     """The maps that the training rows' raw column (t,) asks for; none where it has one value or less."""
     x = part_of(raw, part)
     present = ~np.isnan(x)
@@ -181,9 +212,12 @@ def number_maps(place: int, part: str, raw: Array, weight: Weights = None) -> li
         return [Scores(place, part, values, np.array([0.0, 1.0]), float(counts[1] / rows))]
     squashed, normal = _squashed(place, part, x, weight), _normal(place, part, values, counts)
     maps: list[Squashed | Scores | ValueIndicators] = [squashed, normal]
-    if len(values) <= FEW_VALUES and rows >= _ROWS_PER_VALUE * len(values):
-        maps.append(ValueIndicators(place, part, values, counts / rows))
-    return maps
+    if len(values) <= FEW_VALUES:
+        few = rows >= _ROWS_PER_VALUE * len(values)
+        return [*maps, ValueIndicators(place, part, values, counts / rows)] if few else maps
+    often = counts >= max(SPIKE * rows, _ROWS_PER_SPIKE)
+    marked = form is Form.MARKED and often.any()
+    return [*maps, Spikes(place, part, values[often], counts[often] / rows)] if marked else maps
 
 
 def _squashed(place: int, part: str, x: Array, weight: Weights) -> Squashed:

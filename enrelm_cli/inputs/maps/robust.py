@@ -19,12 +19,17 @@ from enrelm_cli.inputs.maps.dates import VALUE, parts_for
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
 from enrelm_cli.inputs.maps.levels import MOST_POOLED, indicators, means, pooled
 from enrelm_cli.inputs.maps.missing import Missing
-from enrelm_cli.inputs.maps.numbers import number_maps
+from enrelm_cli.inputs.maps.numbers import Form, number_maps
 from enrelm_cli.types import Array
 
 
 def robust_maps(
-    columns: Sequence[Column], raw: Array, sums: Mapping[int, Array], calendar: bool, weight: Weights = None
+    columns: Sequence[Column],
+    raw: Array,
+    sums: Mapping[int, Array],
+    calendar: bool,
+    weight: Weights = None,
+    form: Form = Form.ROBUST,
 ) -> tuple[ColumnMap, ...]:
     """From training rows of the sample, raw (t, columns), and each text's counts and sums by level and fold."""
     copied = copies(raw)
@@ -32,7 +37,7 @@ def robust_maps(
     for k, column in enumerate(columns):
         if k not in copied:
             levels = column.levels is not None
-            maps += _levels(k, column, sums[k]) if levels else _numbers(k, column, raw[:, k], calendar, weight)
+            maps += _levels(k, column, sums[k]) if levels else _numbers(k, column, raw[:, k], calendar, weight, form)
     return tuple(maps)
 
 
@@ -47,9 +52,9 @@ def copies(raw: Array) -> dict[int, int]:
     return found
 
 
-def _numbers(place: int, column: Column, raw: Array, calendar: bool, weight: Weights) -> list[ColumnMap]:
+def _numbers(place: int, column: Column, raw: Array, calendar: bool, weight: Weights, form: Form) -> list[ColumnMap]:
     parts = parts_for(raw, calendar) if column.is_date else (VALUE,)
-    maps: list[ColumnMap] = [one for part in parts for one in number_maps(place, part, raw, weight)]
+    maps: list[ColumnMap] = [one for part in parts for one in number_maps(place, part, raw, weight, form)]
     missing = np.isnan(raw)
     return [*maps, Missing(place)] if missing.any() and not missing.all() else maps
 
