@@ -32,6 +32,7 @@ SECTIONS = {
     "tables": ("tables", False),
     "local": ("local", False),
     "classes": ("classes", False),
+    "update": ("updating", False),
 }
 
 

@@ -12,7 +12,7 @@ from enrelm._parameters import PARAMETERS
 HERE = Path(__file__).parent
 PAGE, TYPED = HERE / "python.md", HERE.parent / "enrelm" / "_typed.pyi"
 BEGIN, END = "<!-- made by docs/make_python.py: begin -->", "<!-- made by docs/make_python.py: end -->"
-METHODS = ("fit", "predict", "score", "with_neurons", "save", "load")
+METHODS = ("fit", "partial_fit", "predict", "score", "with_neurons", "save", "load")
 
 
 def page(text: str) -> str:
@@ -23,7 +23,9 @@ def page(text: str) -> str:
 
 
 def _reference() -> str:
-    functions = [_entry(f"enrelm.{name}", getattr(enrelm, name)) for name in ("fit", "curve", "compare", "load")]
+    functions = [
+        _entry(f"enrelm.{name}", getattr(enrelm, name)) for name in ("fit", "update", "curve", "compare", "load")
+    ]
     regressor = enrelm.EnrelmRegressor
     methods = [_entry(f"EnrelmRegressor.{name}", getattr(regressor, name)) for name in METHODS if name != "score"]
     whole = f"### `enrelm.EnrelmRegressor`\n\n```text\n{inspect.getdoc(regressor)}\n```"

@@ -20,9 +20,19 @@ if TYPE_CHECKING:
     from enrelm._classifier import EnrelmClassifier
     from enrelm._errors import EnrelmError
     from enrelm._estimators import EnrelmRegressor
-    from enrelm._functions import compare, curve, fit, load
+    from enrelm._functions import compare, curve, fit, load, update
 
-__all__ = ["EnrelmClassifier", "EnrelmError", "EnrelmRegressor", "__version__", "compare", "curve", "fit", "load"]
+__all__ = [
+    "EnrelmClassifier",
+    "EnrelmError",
+    "EnrelmRegressor",
+    "__version__",
+    "compare",
+    "curve",
+    "fit",
+    "load",
+    "update",
+]
 
 _HOMES = {
     "EnrelmError": "enrelm._errors",
@@ -32,6 +42,7 @@ _HOMES = {
     "curve": "enrelm._functions",
     "fit": "enrelm._functions",
     "load": "enrelm._functions",
+    "update": "enrelm._functions",
 }
 
 

@@ -13,6 +13,7 @@ from enrelm._estimators import Estimator
 from enrelm._inputs import inputs_of_fit
 from enrelm._tables import columns_of, labels_of, level_roles, training_table
 from enrelm_cli.commands.classes.predicting import table_probabilities
+from enrelm_cli.commands.updating.update import Wanted
 from enrelm_cli.fold.folds import LocalEngine
 from enrelm_cli.inputs.survey.cells import level_of
 from enrelm_cli.model.classes import labels
@@ -54,16 +55,51 @@ class EnrelmClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self : EnrelmClassifier
             The fitted estimator.
         """
+        return self._first_fit(X, y, sample_weight, groups)
+
+    def _first_fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, **more: Any) -> Self:
         name = type(self).__name__
         table = training_table(X, y, name, labels=True, weight=sample_weight, group=groups)
         classes = np.unique(labels_of(y, table.inputs.rows))
         if len(classes) < 2:
             raise ValueError(f"{name} needs at least two classes, and y has one class: {classes[0]!r}")
-        given = {**self.get_params(deep=False), **table.roles, "task": "classification"}
+        given = {**self.get_params(deep=False), **table.roles, "task": "classification", **more}
         given["categorical"] = level_roles(table.inputs.table, given["categorical"])
         self._fit(given, table.source)
         self._know(inputs_of_fit(table.inputs, self.model_.encoding))
         self._name(classes)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to the model, without those of before; the first call fits (`updatable` is then on).
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+            With the columns of the first call.
+        y : array-like of shape (n_samples,)
+            Classes of the first call.
+        classes : array-like of shape (n_classes,), default=None
+            All classes, as scikit-learn has it: the rows of the first call must have every one of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much a row counts: in every call, or in none.
+
+        Returns
+        -------
+        self : EnrelmClassifier
+            The same estimator.
+        """
+        first = not hasattr(self, "model_")
+        known = np.unique(y) if first else self.classes_
+        missing = [] if classes is None else sorted({*np.unique(classes).tolist()} ^ {*known.tolist()}, key=str)
+        if missing:
+            raise ValueError(
+                f"classes {missing!r} are not those of the first rows: the inputs and kernel are made from rows of "
+                "every class, so the first call of partial_fit needs some of each"
+            )
+        if first:
+            return self._first_fit(X, y, sample_weight, updatable=True)
+        self._update(Wanted("model", (self._later(X, y, sample_weight, labels=True),)))
         return self
 
     def _name(self, classes: Any) -> None:

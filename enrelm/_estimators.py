@@ -15,19 +15,20 @@ from enrelm._inputs import Inputs, as_tuple, frame_like, inputs_of_file, inputs_
 from enrelm._parameters import FitParameters, documented, settings_of
 from enrelm._results import CurveResult, Result, curve_of_fit
 from enrelm._run import running
-from enrelm._tables import columns_of, level_roles, training_table
+from enrelm._tables import columns_of, later_table, level_roles, training_table
 from enrelm_cli.commands import fit as command
 from enrelm_cli.commands.beside.bands import Bands, bands_of
 from enrelm_cli.commands.info import info
 from enrelm_cli.commands.predict import predict_table
 from enrelm_cli.commands.saved import load_model
+from enrelm_cli.commands.updating.update import Wanted, updated
 from enrelm_cli.fold.folds import LocalEngine
 from enrelm_cli.model import artifact
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.intervals import Intervals
 from enrelm_cli.model.model import Model
 from enrelm_cli.report.reports import FitReport
-from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, ReadOptions, SplitSettings
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.types import Array
 
@@ -49,7 +50,7 @@ class Estimator(Parameters, BaseEstimator):  # type: ignore[misc]
             split, method = settings_of(SplitSettings, given), settings_of(MethodSettings, given)
             where = settings_of(EngineSettings, given)
         with running(where, chosen.progress) as engine:
-            report, model = command.fit(data, split, method, where, chosen.variant, engine)
+            report, model = command.fit(data, split, method, where, chosen.variant, engine, chosen.updatable)
         self._keep(model, report)
 
     def _keep(self, model: Model, report: FitReport) -> None:
@@ -58,6 +59,28 @@ class Estimator(Parameters, BaseEstimator):  # type: ignore[misc]
         self.curve_ = CurveResult(curve_of_fit(report))
         self.variant_ = report.variant
         self.neurons_ = model.network.size
+
+    def _update(self, wanted: Wanted) -> None:
+        """The model with other rows. What `fit` learnt of the columns stays as it is."""
+        model = self._model()
+        with running(EngineSettings(threads=self.threads or 0), bool(self.progress)) as engine:
+            report, made = updated(model, wanted, ReadOptions(), engine)
+        self.model_, self.report_ = made, Result(report)
+        self.neurons_ = made.network.size
+        if hasattr(self, "curve_"):
+            # It was of other rows.
+            del self.curve_
+
+    def _later(self, X: Any, y: Any, sample_weight: Any, labels: bool = False) -> ArrowSource:
+        """Rows that came after those of `fit`, under the names that it knew."""
+        model, inputs, name = self._model(), self._inputs, type(self).__name__
+        columns = inputs.checked(columns_of(X, inputs.names), name)
+        weighted = model.encoding.weight
+        if (weighted is None) is not (sample_weight is None):
+            said = "was fitted without sample_weight" if weighted is None else "was fitted with sample_weight"
+            raise ValueError(f"this {name} {said}: partial_fit needs the same")
+        beside = {} if weighted is None else {weighted: (sample_weight, "sample_weight")}
+        return later_table(columns, y, model.encoding.target, beside, labels)
 
     def _know(self, inputs: Inputs) -> None:
         """What X has to look like from now on."""
@@ -183,11 +206,39 @@ class EnrelmRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         self : EnrelmRegressor
             The fitted estimator.
         """
+        return self._first_fit(X, y, sample_weight, groups)
+
+    def _first_fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, **more: Any) -> EnrelmRegressor:
         table = training_table(X, y, type(self).__name__, weight=sample_weight, group=groups)
-        given = {**self.get_params(deep=False), **table.roles}
+        given = {**self.get_params(deep=False), **table.roles, **more}
         given["categorical"] = level_roles(table.inputs.table, given["categorical"])
         self._fit(given, table.source)
         self._know(inputs_of_fit(table.inputs, self.model_.encoding))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> EnrelmRegressor:
+        """Add rows to the model, without those of before; the first call fits (`updatable` is then on).
+
+        Landmarks, inputs and kernel stay as the first call found them; ridge, size, weights, errors and intervals are
+        those of all rows, as after `enrelm update`. A later call takes any number of rows.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+            With the columns of the first call.
+        y : array-like of shape (n_samples,)
+            The numbers to predict.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much a row counts: in every call, or in none.
+
+        Returns
+        -------
+        self : EnrelmRegressor
+            The same estimator.
+        """
+        if not hasattr(self, "model_"):
+            return self._first_fit(X, y, sample_weight, updatable=True)
+        self._update(Wanted("model", (self._later(X, y, sample_weight),)))
         return self
 
     def predict(

@@ -25,8 +25,17 @@ from enrelm._run import running
 from enrelm._tables import columns_of, level_roles
 from enrelm_cli.commands import compare as compare_command
 from enrelm_cli.commands import curve as curve_command
+from enrelm_cli.commands.updating.update import Wanted
+from enrelm_cli.commands.updating.update import update as update_command
 from enrelm_cli.errors import UsageError
-from enrelm_cli.settings import DataSettings, ElmSettings, EngineSettings, MethodSettings, SplitSettings
+from enrelm_cli.settings import (
+    DataSettings,
+    ElmSettings,
+    EngineSettings,
+    MethodSettings,
+    ReadOptions,
+    SplitSettings,
+)
 from enrelm_cli.table.memory import ArrowSource, is_frame
 from enrelm_cli.variants import VARIANTS
 
@@ -138,6 +147,52 @@ def load(path: str | os.PathLike[str]) -> EnrelmRegressor | EnrelmClassifier:
     """Read a model's file, written by `save` or by `enrelm fit -o`. Nothing that the file says is run."""
     estimator = EnrelmRegressor.load(path)
     return estimator if estimator.model_.classes is None else _classifier_of(estimator)
+
+
+def update(
+    model: str | os.PathLike[str],
+    data: Data = (),
+    remove: Data = (),
+    forget: float | None = None,
+    output: str | os.PathLike[str] | None = None,
+    fail_above: float | None = None,
+    fail_drift: float | None = None,
+) -> Result:
+    """Add rows to a model's file, or take rows away, without the other ones, as `enrelm update` does.
+
+    Parameters
+    ----------
+    model : path
+        Of a model that was fitted with `updatable`. Updates of one file wait for each other.
+    data, remove : path, sequence of paths, or data frame
+        Rows to add, and rows to take away again.
+    forget : float
+        What earlier rows still count for, above 0 and below 1.
+    output : path
+        Where the new model goes; in place of the old one if there is none.
+    fail_above, fail_drift : float
+        Raise EnrelmError and change nothing where the validation error, or the ratio of the error on the new rows to
+        it, is above this.
+
+    Returns
+    -------
+    Result
+        With `rows`, `added`, `validation_error`, `drift`, `history` and `to_json()`.
+    """
+    with as_python():
+        if forget is not None and not 0.0 < forget < 1.0:
+            raise UsageError(f"forget={forget} must lie between 0 and 1", "0.9 lets earlier rows count for 0.9")
+        path, place = os.fspath(model), None if output is None else os.fspath(output)
+        tables = _tables(data), _tables(remove)
+        wanted = Wanted(path, *tables, forget, place, fail_above, fail_drift)
+    with running(EngineSettings(), progress=False) as engine:
+        return Result(update_command(wanted, ReadOptions(), engine))
+
+
+def _tables(data: Data) -> tuple[str | ArrowSource, ...]:
+    if is_frame(data):
+        return (ArrowSource("data frame", columns_of(data).table),)
+    return tuple(os.fspath(path) for path in ([data] if isinstance(data, str | os.PathLike) else data))
 
 
 def _settings(command: str, data: Data, target: str, options: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -39,6 +39,7 @@ class FitParameters(Settings):
     """What the command line has in options of its own."""
 
     variant: str = choice("auto", ("auto", *VARIANTS), f"{', '.join(VARIANTS)}, or auto: the best of them.", METHOD)
+    updatable: bool = flag(False, "Keep what `partial_fit` and `update` need of the rows.", METHOD)
     progress: bool = flag(False, "Show the passes over the data on stderr.", RUNNING)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
@@ -111,6 +111,17 @@ def _label_column(labels: NDArray[Any]) -> Any:
     """Texts as levels, which nobody reads as numbers: "01" and "1" are two classes."""
     texts = pa.array([str(label) for label in labels])
     return texts.dictionary_encode() if all(isinstance(label, str) for label in labels) else texts
+
+
+def later_table(
+    inputs: Columns, y: Any, target: str, beside: Mapping[str, tuple[Any, str]], labels: bool
+) -> ArrowSource:
+    """Rows for a model that is there, whose names are taken. `beside`: column -> values and what they are called."""
+    values = _label_column(labels_of(y, inputs.rows)) if labels else pa.array(target_of(y, inputs.rows))
+    table = inputs.table.append_column(target, values)
+    for name, (numbers, role) in beside.items():
+        table = table.append_column(name, _beside(numbers, role, inputs.rows))
+    return ArrowSource("X", table)
 
 
 def _check_shape(inputs: Columns, whose: str) -> None:

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 
 class Parameters:
     variant: str
+    updatable: bool
     progress: bool
     weight_variance: float | None
     bias_variance: float | None
@@ -50,6 +51,7 @@ class Parameters:
         self,
         *,
         variant: str = ...,
+        updatable: bool = ...,
         progress: bool = ...,
         weight_variance: float | None = ...,
         bias_variance: float | None = ...,

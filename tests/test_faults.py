@@ -131,6 +131,36 @@ def predict_job(folder: Path, fit_job: Job) -> Job:
     return make_job(folder / "predict", words, "out.csv")
 
 
+@pytest.fixture(scope="module")
+def update_job(folder: Path, fit_job: Job) -> Job:
+    """In place: the old model's file is the one that is replaced."""
+    home = folder / "update" / "final"
+    home.mkdir(parents=True)
+    output, more = home / "model.joblib", write_table(folder / "more.csv", 400, seed=3)
+    words = ("fit", folder / "train.csv", "-t", "y", "--variant", "incremental", "--updatable", "-o", output)
+    code, told = finish(*words)
+    assert code == 0, told
+    before, begun = output.read_bytes(), time.perf_counter()
+    code, told = finish("update", output, more)
+    assert code == 0, told
+    seconds = time.perf_counter() - begun
+    assert output.read_bytes() != before
+    return Job(("update", output, more), output, before, output.read_bytes(), seconds)
+
+
+def test_updates_of_one_file_by_several_processes_all_count(folder: Path, update_job: Job) -> None:
+    update_job.restore()
+    tables = [write_table(folder / f"part{k}.csv", 50, seed=10 + k) for k in range(3)]
+    processes = [start("update", update_job.output, one) for one in tables]
+    for process in processes:
+        _, told = process.communicate(timeout=300)
+        assert process.returncode == 0, told.decode()
+    model = load_model(str(update_job.output))
+    assert [entry["rows"] for entry in model.history] == [400, 50, 50, 50]
+    assert model.kept is not None
+    assert model.kept.sums.rows() == 550
+
+
 # ------------------------------------------------------------------------------------------------- signals
 
 
@@ -153,7 +183,7 @@ ROUNDS = [pytest.param(3, id="3 rounds"), pytest.param(60, marks=pytest.mark.slo
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-@pytest.mark.parametrize("job", ["fit_job", "predict_job"])
+@pytest.mark.parametrize("job", ["fit_job", "predict_job", "update_job"])
 def test_kill_9_at_any_moment_leaves_the_old_file_or_the_whole_new_one(
     job: str, rounds: int, request: pytest.FixtureRequest
 ) -> None:

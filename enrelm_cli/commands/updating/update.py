@@ -31,6 +31,7 @@ from enrelm_cli.model.updating.kept import Kept, KeptSums, merged
 from enrelm_cli.report.updating.update_report import Change, UpdateReport
 from enrelm_cli.settings import MethodSettings, ReadOptions, Roles, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.variants import VARIANTS, named
 
 # --- fit --updatable -------------------------------------------------------------------------------------------------
@@ -104,8 +105,8 @@ class Wanted:
     """What becomes of a model."""
 
     path: str
-    new: tuple[str, ...] = ()
-    remove: tuple[str, ...] = ()
+    new: tuple[str | ArrowSource, ...] = ()
+    remove: tuple[str | ArrowSource, ...] = ()
     forget: float | None = None  # what rows that are there already count for
     output: str | None = None  # None: the model's own file
     fail_above: float | None = None  # validation error
@@ -120,34 +121,46 @@ def update(wanted: Wanted, read: ReadOptions, engine: Engine) -> UpdateReport:
     """The sums of the tables are made first; then the file is locked, read again, changed and replaced as a whole."""
     timer = Stopwatch()
     before = load_model(wanted.path)
-    kept = required(before, wanted.path)
-    tables = [
-        None if not names else sums_of_table(before, kept, names, read, engine)[0]
-        for names in (wanted.new, wanted.remove)
-    ]
-    added, removed = tables
-    if added is not None and wanted.fail_drift is not None and not _drift(added, before) <= wanted.fail_drift:
-        raise GateError(
-            f"not updated: the model's {_unit(before)} on the new rows is {added.error:.4f}, "
-            f"{_drift(added, before):.2f} times that of its validation rows (--fail-drift {wanted.fail_drift:g})",
-            "look at the new rows with `enrelm check`; a fresh fit may be due",
-        )
+    added, removed = _tables(before, wanted, read, engine)
     own = wanted.output is None or wanted.output == wanted.path
     with artifact.locked(wanted.path if own else None):
         model = load_model(wanted.path)
         if family(model) != family(before):
             raise DataError(f"{wanted.path}: another model was written there meanwhile", "run the command again")
         made = _changed(model, wanted, added, removed, engine)
-        if wanted.fail_above is not None and not made.card.validation_error <= wanted.fail_above:
-            raise GateError(
-                f"not updated: validation error {made.card.validation_error:.4f} is above "
-                f"--fail-above {wanted.fail_above:g}",
-                "look at the new rows with `enrelm check`, or raise the limit",
-            )
         artifact.save(made.to_document(), wanted.output or wanted.path)
-    report = _report(made, added, model, timer)
-    notes = () if removed is None else _landmark_note(kept, removed)
-    return replace(report, model=wanted.output or wanted.path, notes=(*report.notes, *notes))
+    return replace(_changes(made, added, removed, model, timer), model=wanted.output or wanted.path)
+
+
+def updated(model: Model, wanted: Wanted, read: ReadOptions, engine: Engine) -> tuple[UpdateReport, Model]:
+    """The same of a model in memory, whose path is only a name."""
+    timer = Stopwatch()
+    added, removed = _tables(model, wanted, read, engine)
+    made = _changed(model, wanted, added, removed, engine)
+    return _changes(made, added, removed, model, timer), made
+
+
+def _tables(before: Model, wanted: Wanted, read: ReadOptions, engine: Engine) -> tuple[Added | None, Added | None]:
+    """The sums of new rows and of those to be removed; the gate of drift closes before anything is changed."""
+    kept = required(before, wanted.path)
+    added, removed = (
+        None if not names else sums_of_table(before, kept, names, read, engine)[0]
+        for names in (wanted.new, wanted.remove)
+    )
+    if added is not None and wanted.fail_drift is not None and not _drift(added, before) <= wanted.fail_drift:
+        raise GateError(
+            f"not updated: the model's {_unit(before)} on the new rows is {added.error:.4f}, "
+            f"{_drift(added, before):.2f} times that of its validation rows (--fail-drift {wanted.fail_drift:g})",
+            "look at the new rows with `enrelm check`; a fresh fit may be due",
+        )
+    return added, removed
+
+
+def _changes(made: Model, added: Added | None, removed: Added | None, before: Model, timer: Stopwatch) -> UpdateReport:
+    report = _report(made, added, before, timer)
+    if removed is None or made.kept is None:
+        return report
+    return replace(report, notes=(*report.notes, *_landmark_note(made.kept, removed)))
 
 
 def _landmark_note(kept: Kept, removed: Added) -> tuple[str, ...]:
@@ -177,6 +190,11 @@ def _changed(model: Model, wanted: Wanted, added: Added | None, removed: Added |
         Change(name, 0, "", error) if one is None else Change(name, one.sums.rows(), _digest(model, one), error)
         for name, one in changes
     ]
+    if wanted.fail_above is not None and not error <= wanted.fail_above:
+        raise GateError(
+            f"not updated: validation error {error:.4f} is above --fail-above {wanted.fail_above:g}",
+            "look at the new rows with `enrelm check`, or raise the limit",
+        )
     return _told(made, model.history, *told)
 
 
@@ -193,11 +211,16 @@ def _without(model: Model, sums: KeptSums, removed: Added, wanted: Wanted) -> Ke
         )
     left, strangers = sums.without(removed.sums)
     if strangers or any(left.rows(side) < 0 for side in left.sides):
+        names = ", ".join(map(_label, wanted.remove))
         raise DataError(
-            f"{', '.join(wanted.remove)}: {max(strangers, 1):,} rows or more are not among the rows of this model",
+            f"{names}: {max(strangers, 1):,} rows or more are not among the rows of this model",
             "give the rows as they were when they were added: the same inputs, target and weight",
         )
     return left
+
+
+def _label(source: str | ArrowSource) -> str:
+    return source if isinstance(source, str) else source.label
 
 
 # --- merge -----------------------------------------------------------------------------------------------------------
