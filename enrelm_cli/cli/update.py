@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enrelm_cli.cli.commands import ModelFile, Shown
 from enrelm_cli.cli.outputs import engine_of
 from enrelm_cli.cli.program import command
+from enrelm_cli.errors import UsageError
 from enrelm_cli.fields import DATA, METHOD, OUTPUT, REQUIRED, Settings, argument, real, text, texts
 from enrelm_cli.files import Output, check_outputs, is_stdout
 from enrelm_cli.settings import EngineSettings, ReadOptions
@@ -85,6 +86,10 @@ def merge(options: MergeOptions, where: EngineSettings, shown: Shown, screen: Sc
     enrelm merge kept.joblib south.joblib -o both.joblib
     """
     check_outputs(list(options.models), [Output("-o", options.output, "a model")])
+    if where.engine == "dask":
+        raise UsageError(
+            "merge adds sums that are in the files: there are no rows for a cluster to read", "leave out --engine dask"
+        )
     from enrelm_cli.commands.updating import update as library
     from enrelm_cli.model import artifact
     from enrelm_cli.show import render

@@ -238,6 +238,7 @@ def test_what_cannot_be_updated_says_why(folder: Path, tmp_path: Path) -> None:
         (("fit", folder / "0.csv", *FIT, "--updatable", "--split", "shuffle"), 2, "hash of their inputs"),
         (("fit", folder / "0.csv", "-t", "a", "--like", folder / "plain.joblib"), 2, "leave out the options"),
         (("merge", folder / "plain.joblib", "-o", tmp_path / "x.joblib"), 2, "two models or more"),
+        (("merge", "a", "b", "-o", tmp_path / "x.joblib", "--engine", "dask"), 2, "no rows for a cluster"),
     ):
         outcome = run(*words)
         assert (outcome.code, told in outcome.stderr) == (code, True), outcome.stderr
@@ -311,3 +312,11 @@ def test_a_scaled_sum_is_the_sum_of_scaled_rows(known: tuple[Model, list[Added]]
     for side, one in sums.sides.items():
         np.testing.assert_allclose(twice.sides[side]["BB"], one["BB"], rtol=1e-12)
         assert twice.sides[side]["rows"] == 2 * one["rows"]
+
+
+def test_a_cluster_sums_new_rows_to_the_same_model(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    here, there = tmp_path / "here.joblib", tmp_path / "there.joblib"
+    succeed("update", folder / "plain.joblib", folder / "1.csv", "-o", here)
+    succeed("update", folder / "plain.joblib", folder / "1.csv", "-o", there, "--engine", "dask")
+    np.testing.assert_allclose(predictions(here, folder), predictions(there, folder), rtol=1e-9)
