@@ -223,3 +223,14 @@ def test_auto_takes_a_variant_that_needs_no_rows(folder: Path, tmp_path: Path) -
     ).json
     assert named(report["variant"]).from_sums
     assert {one["variant"] for one in report["candidates"]} == {name for name in NUMBERS if named(name).from_sums}
+
+
+def test_weights_of_classes_count_for_later_rows_too(folder: Path, tmp_path: Path) -> None:
+    weighted = parent(folder, "incremental", "two", "--class-weight", "yes=5")
+    one, other, plain = (tmp_path / f"{name}.joblib" for name in ("one", "other", "plain"))
+    succeed("update", weighted, *(folder / f"{k}.csv" for k in range(1, PARTS)), "-o", one)
+    succeed("fit", folder / "all.csv", "--like", weighted, "-o", other)
+    succeed("fit", folder / "all.csv", "--like", parent(folder, "incremental", "two"), "-o", plain)
+    found = [told(load_model(str(path))) for path in (one, other, plain)]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-8, atol=1e-10)
+    assert found[0][:, 1].mean() > found[2][:, 1].mean() + 0.05

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from enrelm_cli.commands.classes.telling import ToldApart, class_facts, tell_classes
+from enrelm_cli.commands.classes.telling import ToldApart, class_facts, tell_classes, with_misses
 from enrelm_cli.commands.facts import network_facts, own_errors, versions
 from enrelm_cli.errors import DataError, ModelFileError, UserError
 from enrelm_cli.fields import options
@@ -188,7 +188,7 @@ def _of_classes(
 ) -> Outcome:
     """With probabilities, calibrated on left-out rows of the sample."""
     chosen = refit_classes(fitted, told.fits[0], final, method)
-    made = replace(model, network=chosen.network, calibration=chosen.calibration.with_misses(chosen.misses))
+    made = replace(model, network=chosen.network, calibration=with_misses(chosen, model.encoding))
     counts = sum(one["counts"] for one in kept.sums.sides.values())
     facts = replace(class_facts(final.data.rows, told, chosen), counts=tuple(int(one) for one in counts))
     return made, network_facts(chosen.network, final, np.zeros(0)), {}, facts
