@@ -155,7 +155,7 @@ class EnrelmClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model's file, written here or by `enrelm fit -o`; its classes are texts."""
         estimator = super().load(path)
-        if estimator.model_.classes is None:
+        if estimator._classes() is None:
             raise ValueError(f"{os.fspath(path)}: a model of numbers: load it with EnrelmRegressor")
-        estimator._name(np.array(estimator.model_.classes))
+        estimator._name(np.array(estimator._classes()))
         return estimator

@@ -20,14 +20,17 @@ from enrelm_cli.commands import fit as command
 from enrelm_cli.commands.beside.bands import Bands, bands_of
 from enrelm_cli.commands.info import info
 from enrelm_cli.commands.predict import predict_table
-from enrelm_cli.commands.saved import load_model
+from enrelm_cli.commands.saved import load_models
+from enrelm_cli.commands.targets.predicting import predict_targets_table, targets_bands, targets_columns
 from enrelm_cli.commands.updating.update import Wanted, updated
 from enrelm_cli.fold.folds import LocalEngine
 from enrelm_cli.model import artifact
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.intervals import Intervals
 from enrelm_cli.model.model import Model
+from enrelm_cli.model.targets.models import TargetModels
 from enrelm_cli.report.reports import FitReport
+from enrelm_cli.report.targets.reports import TargetsReport
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, ReadOptions, SplitSettings
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.types import Array
@@ -53,12 +56,27 @@ class Estimator(Parameters, BaseEstimator):  # type: ignore[misc]
             report, model = command.fit(data, split, method, where, chosen.variant, engine, chosen.updatable)
         self._keep(model, report)
 
-    def _keep(self, model: Model, report: FitReport) -> None:
-        self.model_ = model
+    def _keep(self, model: Model | TargetModels, report: FitReport | TargetsReport) -> None:
+        for name in ("curve_", "curves_"):
+            if hasattr(self, name):  # of an earlier fit
+                delattr(self, name)
+        if isinstance(model, TargetModels) and isinstance(report, TargetsReport):
+            self._keep_targets(model, report)
+            return
+        assert isinstance(report, FitReport)
+        assert isinstance(model, Model)
+        self.model_: Model | TargetModels = model
         self.report_ = Result(report)
         self.curve_ = CurveResult(curve_of_fit(report))
         self.variant_ = report.variant
-        self.neurons_ = model.network.size
+        self.neurons_: int | tuple[int, ...] = model.network.size
+
+    def _keep_targets(self, models: TargetModels, report: TargetsReport) -> None:
+        self.model_ = models
+        self.report_ = Result(report)
+        self.curves_ = tuple(CurveResult(curve_of_fit(one)) for one in report.reports)
+        self.variant_ = report.first.variant
+        self.neurons_ = tuple(one.network.size for one in models.models)
 
     def _update(self, wanted: Wanted) -> None:
         """The model with other rows. What `fit` learnt of the columns stays as it is."""
@@ -92,8 +110,19 @@ class Estimator(Parameters, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
 
     def _model(self) -> Model:
+        """Of one target."""
+        model = self._fitted_model()
+        if isinstance(model, TargetModels):
+            raise ValueError(f"this model predicts {len(model.targets)} targets, and that takes one")
+        return model
+
+    def _classes(self) -> tuple[str, ...] | None:
+        model = self._fitted_model()
+        return None if isinstance(model, TargetModels) else model.classes
+
+    def _fitted_model(self) -> Model | TargetModels:
         try:
-            model: Model = self.model_
+            model: Model | TargetModels = self.model_
         except AttributeError:
             name = type(self).__name__
             raise NotFittedError(
@@ -103,9 +132,13 @@ class Estimator(Parameters, BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> Array:
-        """(n_features_in_,) the share of the prediction's variance that each column moves; 0 for one left out."""
-        shares = dict(self._model().card.relevance)
-        return np.array([shares.get(name, 0.0) for name in self._inputs.names])
+        """(n_features_in_,) the share of the prediction's variance that each column moves; 0 for one left out.
+
+        Of several targets the mean.
+        """
+        model = self._fitted_model()
+        each = [dict(one.card.relevance) for one in (model.models if isinstance(model, TargetModels) else (model,))]
+        return np.array([np.mean([shares.get(name, 0.0) for shares in each]) for name in self._inputs.names])
 
     def with_neurons(self, n: int) -> Self:
         """The network of the first n neurons, without another fit: a fitted estimator of its own.
@@ -136,7 +169,7 @@ class Estimator(Parameters, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model's file: that of `enrelm fit -o`, for `enrelm predict` and `enrelm.load`."""
-        document = self._model().to_document()
+        document = self._fitted_model().to_document()
         with as_python():
             artifact.save(document, os.fspath(path))
 
@@ -144,11 +177,14 @@ class Estimator(Parameters, BaseEstimator):  # type: ignore[misc]
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model's file, written here or by `enrelm fit -o`. Nothing that the file says is run."""
         with as_python():
-            model, report = load_model(os.fspath(path)), info(os.fspath(path))
-        estimator = cls(variant=model.card.variant)
+            model, report = load_models(os.fspath(path)), info(os.fspath(path))
+        several = isinstance(model, TargetModels)
+        each = model.models if isinstance(model, TargetModels) else (model,)
+        variant, sizes = each[0].card.variant, tuple(one.network.size for one in each)
+        estimator = cls(variant=variant)
         estimator.model_ = model
         estimator.report_ = Result(report)
-        estimator.variant_, estimator.neurons_ = model.card.variant, model.network.size
+        estimator.variant_, estimator.neurons_ = variant, sizes if several else sizes[0]
         estimator._know(inputs_of_file(model.encoding))
         return estimator
 
@@ -194,8 +230,8 @@ class EnrelmRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         ----------
         X : data frame or array of shape (n_samples, n_features)
             Numbers, texts, dates, booleans; missing cells are allowed.
-        y : array-like of shape (n_samples,)
-            The numbers to predict.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The numbers to predict. Several targets share a kernel; each has its own weights, ridge and scale.
         sample_weight : array-like of shape (n_samples,), default=None
             How much a row counts (`--weight`).
         groups : array-like of shape (n_samples,), default=None
@@ -261,18 +297,49 @@ class EnrelmRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
 
         Returns
         -------
-        y : array of shape (n_samples,)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
             With `return_interval` the columns prediction, lower and upper (of several levels lower_0.9, upper_0.9 and
             so on), with `return_quantile` quantile_0.1 and so on: a data frame of the kind that X is, or an array
-            with these columns.
+            with these columns. Of several targets each has these columns, with its name behind: prediction_a.
         """
-        model = self._model()
+        model = self._fitted_model()
+        if isinstance(model, TargetModels):
+            return self._predicted_targets(model, X, as_tuple(return_interval), as_tuple(return_quantile))
         with as_python():
             bands = bands_of(model, as_tuple(return_interval), as_tuple(return_quantile))
         predicted = self._predicted(model, X, bands)
         if return_interval is None and return_quantile is None:
             return predicted[:, 0]
         return frame_like(X, predicted, ("prediction", *bands.names))
+
+    def __sklearn_tags__(self) -> Any:
+        """From scikit-learn 1.6 on."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:
+        """Until scikit-learn 1.5."""
+        return {**super()._more_tags(), "multioutput": True}
+
+    def _predicted_targets(
+        self, models: TargetModels, X: Any, levels: tuple[float, ...], shares: tuple[float, ...]
+    ) -> Any:
+        with as_python():
+            bands = targets_bands(models, levels, shares)
+        rows = self._inputs.plain_rows(X)
+        if rows is None:
+            columns = self._inputs.checked(columns_of(X, self._inputs.names), type(self).__name__)
+            source, engine = ArrowSource("X", columns.table), LocalEngine(self.threads or 0)
+        with as_python():
+            times = [one.times for one in bands]
+            if rows is None:
+                each = predict_targets_table(models, source, engine, times)
+            else:
+                each = models.predict_with(rows, times)
+        if not levels and not shares:
+            return np.column_stack([one[:, 0] for one in each])
+        return frame_like(X, np.hstack(each), [one.name for one in targets_columns(models, bands)])
 
     def _predicted(self, model: Model, X: Any, bands: Bands) -> Array:
         inputs = self._inputs
@@ -301,9 +368,9 @@ EnrelmRegressor.__doc__ = f"""{EnrelmRegressor.__doc__}
     variant_ : str
         The variant that was chosen.
     neurons_ : int
-        The number of neurons.
+        The number of neurons; of several targets one number for each.
     curve_ : CurveResult
-        Training and validation errors of every nested size.
+        Training and validation errors of every nested size; of several targets `curves_`, one for each.
     report_ : Result
         What the command line reports of the fit.
     model_ : Model

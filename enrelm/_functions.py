@@ -28,6 +28,7 @@ from enrelm_cli.commands import curve as curve_command
 from enrelm_cli.commands.updating.update import Wanted
 from enrelm_cli.commands.updating.update import update as update_command
 from enrelm_cli.errors import UsageError
+from enrelm_cli.report.reports import CurveReport
 from enrelm_cli.settings import (
     DataSettings,
     ElmSettings,
@@ -39,18 +40,19 @@ from enrelm_cli.settings import (
 from enrelm_cli.table.memory import ArrowSource, is_frame
 from enrelm_cli.variants import VARIANTS
 
+_ONE = "a result has the curves of one"
 Data = Any  # a path or several, or a data frame
 
 
-def fit(data: Data, target: str, **options: Any) -> EnrelmRegressor | EnrelmClassifier:
+def fit(data: Data, target: str | Sequence[str], **options: Any) -> EnrelmRegressor | EnrelmClassifier:
     """Fit a table to its column `target`, as `enrelm fit` does.
 
     Parameters
     ----------
     data : path, sequence of paths, or data frame
         CSV, TSV, .csv.gz or Parquet files (or globs), or a frame that has the target among its columns.
-    target : str
-        The column to predict.
+    target : str or sequence of str
+        The column to predict, or several that share a kernel.
     **options
         The options of `enrelm fit`, named as there: `variant="kernel"`, `drop=["id"]`, `memory="2G"`.
 
@@ -65,18 +67,20 @@ def fit(data: Data, target: str, **options: Any) -> EnrelmRegressor | EnrelmClas
     _refuse_cluster(given, frame)
     estimator._fit(given, frame, sources)
     estimator._know(inputs_of_file(estimator.model_.encoding))
-    return estimator if estimator.model_.classes is None else _classifier_of(estimator)
+    return estimator if estimator._classes() is None else _classifier_of(estimator)
 
 
 def _classifier_of(estimator: EnrelmRegressor) -> EnrelmClassifier:
     """The same fit, of a target that has classes."""
     classifier = EnrelmClassifier(**estimator.get_params(deep=False))
     classifier.__dict__.update(vars(estimator))
-    classifier._name(np.array(estimator.model_.classes))
+    classifier._name(np.array(estimator._classes()))
     return classifier
 
 
-def curve(data: Data, target: str, variant: str = "kernel", with_elm: bool = False, **options: Any) -> CurveResult:
+def curve(
+    data: Data, target: str | Sequence[str], variant: str = "kernel", with_elm: bool = False, **options: Any
+) -> CurveResult:
     """The error of every network size, and three choices of the number of neurons, as `enrelm curve` finds them.
 
     Parameters
@@ -100,7 +104,11 @@ def curve(data: Data, target: str, variant: str = "kernel", with_elm: bool = Fal
     with as_python():
         settings_of(FitParameters, {"variant": variants[0]})
     with running(where, bool(given.get("progress"))) as engine:
-        report = curve_command.curve(data_, split, method, where, variants, elm if with_elm else None, engine)
+        band = elm if with_elm else None
+        report = curve_command.curve(
+            data_, split, method, where, variants, band, engine, "a result has the curves of one"
+        )
+    assert isinstance(report, CurveReport)
     return CurveResult(report)
 
 
@@ -146,7 +154,7 @@ def compare(
 def load(path: str | os.PathLike[str]) -> EnrelmRegressor | EnrelmClassifier:
     """Read a model's file, written by `save` or by `enrelm fit -o`. Nothing that the file says is run."""
     estimator = EnrelmRegressor.load(path)
-    return estimator if estimator.model_.classes is None else _classifier_of(estimator)
+    return estimator if estimator._classes() is None else _classifier_of(estimator)
 
 
 def update(
@@ -195,7 +203,7 @@ def _tables(data: Data) -> tuple[str | ArrowSource, ...]:
     return tuple(os.fspath(path) for path in ([data] if isinstance(data, str | os.PathLike) else data))
 
 
-def _settings(command: str, data: Data, target: str, options: Mapping[str, Any]) -> tuple[Any, ...]:
+def _settings(command: str, data: Data, target: str | Sequence[str], options: Mapping[str, Any]) -> tuple[Any, ...]:
     known = named_options(command, *FITTING, ElmSettings)
     refuse_unknown(options, {name: None for name in known if name != "variant"}, command)
     given, sources, frame = _given(data, target, options)
@@ -212,7 +220,7 @@ def _settings(command: str, data: Data, target: str, options: Mapping[str, Any])
 
 
 def _given(
-    data: Data, target: str, options: Mapping[str, Any]
+    data: Data, target: str | Sequence[str], options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[str, ...], ArrowSource | None]:
     """(options with the target, paths, table in memory)."""
     given = {**options, "target": target}
@@ -220,7 +228,8 @@ def _given(
         paths = [data] if isinstance(data, str | os.PathLike) else data
         return given, tuple(os.fspath(path) for path in paths), None
     columns = columns_of(data)
-    given["categorical"] = [name for name in level_roles(columns.table, given.get("categorical")) if name != target]
+    apart = (target,) if isinstance(target, str) else tuple(target)
+    given["categorical"] = [name for name in level_roles(columns.table, given.get("categorical")) if name not in apart]
     return given, (), ArrowSource("data frame", columns.table)
 
 

@@ -97,9 +97,17 @@ def training_table(X: Any, y: Any, whose: str, labels: bool = False, **beside: A
         raise ValueError(f"{whose} requires y to be passed, but the target y is None.")
     inputs = columns_of(X)
     _check_shape(inputs, whose)
-    table, roles = inputs.table, {"target": _free_name(_name_of(y) or "y", inputs.names)}
-    target = _label_column(labels_of(y, inputs.rows)) if labels else pa.array(target_of(y, inputs.rows))
-    table = table.append_column(roles["target"], target)
+    table = inputs.table
+    roles: dict[str, Any] = {}
+    if not labels and _width(y) > 1:
+        names, values = targets_of(y, inputs.rows)
+        roles["target"] = [_free_name(name, inputs.names) for name in names]
+        for name, column in zip(roles["target"], values.T, strict=True):
+            table = table.append_column(name, pa.array(np.ascontiguousarray(column)))
+    else:
+        roles["target"] = _free_name(_name_of(y) or "y", inputs.names)
+        target = _label_column(labels_of(y, inputs.rows)) if labels else pa.array(target_of(y, inputs.rows))
+        table = table.append_column(roles["target"], target)
     for role, values in beside.items():
         if values is not None:
             roles[role] = _free_name(_name_of(values) or role, table.column_names)
@@ -146,9 +154,28 @@ def labels_of(y: Any, rows: int) -> NDArray[Any]:
     return values
 
 
+def _width(y: Any) -> int:
+    shape = np.shape(y)
+    return int(shape[1]) if len(shape) == 2 else 1
+
+
+def targets_of(y: Any, rows: int) -> tuple[list[str], NDArray[np.float64]]:
+    """Names, and (t, q) finite numbers."""
+    columns = [str(name) for name in getattr(y, "columns", ())]
+    if len(set(columns)) != _width(y):
+        columns = [f"y{place}" for place in range(_width(y))]
+    return columns, _finite(np.asarray(y), rows)
+
+
 def target_of(y: Any, rows: int) -> NDArray[np.float64]:
     """(t,) finite numbers."""
-    numbers: NDArray[np.float64] = np.ascontiguousarray(_flat(y), dtype=np.float64)
+    return _finite(_flat(y), rows)
+
+
+def _finite(values: NDArray[Any], rows: int) -> NDArray[np.float64]:
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{values}\n")
+    numbers: NDArray[np.float64] = np.ascontiguousarray(values, dtype=np.float64)
     _check_rows(len(numbers), rows, "y")
     if not np.isfinite(numbers).all():
         what = "NaN" if np.isnan(numbers).any() else "infinity or a value too large for dtype('float64')"

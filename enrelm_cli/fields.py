@@ -177,7 +177,7 @@ class Option:
         return self._parsed(typed)
 
     def check(self, value: Any) -> None:
-        for one in value if self.repeatable else (value,):
+        for one in value if isinstance(value, (tuple, list)) else (value,):
             if one is not None:
                 self._tell(self.kind.check, one)
 

@@ -141,15 +141,19 @@ _CONTRADICTIONS = (
 # What is said of the target, and names no column.
 _OF_TARGET = ("task", "class_weight")
 # Roles of any number of columns, in the order in which their patterns are filled in.
-_LISTS = ("drop", "group", "categorical", "numeric", "inputs")
+_LISTS = ("target", "drop", "group", "categorical", "numeric", "inputs")
 
 
 @dataclass(frozen=True)
 class Roles(Settings):
     """What the user said about the columns. Names may stand for several: "a,b", "tmp_*" (see `resolved`)."""
 
-    target: str | None = text(
-        None, "The column to predict (required).", DATA, "COL", flags=("--target", "-t"), completion="columns"
+    target: str | None = texts(  # the first of them; several may be handed over
+        "The column to predict (required); several share a kernel, e.g. a,b (repeatable).",
+        DATA,
+        "COL",
+        flags=("--target", "-t"),
+        completion="columns",
     )
     task: str = choice(
         "auto",
@@ -181,17 +185,30 @@ class Roles(Settings):
         completion="columns",
     )
     keep: tuple[str, ...] = ()  # identifiers, handed through
+    also: tuple[str, ...] = ()  # the targets after the first
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        typed: Any = self.target
+        if isinstance(typed, (tuple, list)):
+            object.__setattr__(self, "target", next(iter(typed), None))
+            object.__setattr__(self, "also", (*typed[1:], *self.also))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """All columns to predict, in the user's order."""
+        return () if self.target is None else (self.target, *self.also)
 
     def used(self, names: Sequence[str]) -> tuple[str, ...]:
         """The input columns among `names`, sorted: the order of the columns in a file means nothing."""
         # A group's own number says nothing of the next group.
-        apart = {self.target, self.weight, *self.drop, *self.keep, *({*self.group} - {*self.inputs})}
+        apart = {*self.targets, self.weight, *self.drop, *self.keep, *({*self.group} - {*self.inputs})}
         return tuple(sorted({name for name in (self.inputs or names) if name not in apart}))
 
     def read(self, names: Sequence[str]) -> list[str]:
         """All columns that have to be read, sorted."""
-        single = {name for name in (self.target, self.weight) if name is not None}
-        return sorted({*self.used(names), *self.keep, *single, *self.split_by})
+        weight = () if self.weight is None else (self.weight,)
+        return sorted({*self.used(names), *self.keep, *self.targets, *weight, *self.split_by})
 
     @property
     def split_by(self) -> tuple[str, ...]:
@@ -212,7 +229,7 @@ class Roles(Settings):
             apart = [name for other in others for name in named[other] if not is_pattern(name, names)]
             named[role] = tuple(dict.fromkeys(matching(named[role], names, apart)))
         filled: dict[str, Any] = {role: named[role] for role in _LISTS}
-        return replace(self, **filled)
+        return replace(self, **filled, also=())
 
     def check(self, names: Sequence[str], label: str) -> None:
         """Every column that was named exists, and no two roles contradict each other."""
@@ -251,7 +268,7 @@ class Roles(Settings):
         return {**of_columns, "keep": "--id"}
 
     def _named(self, role: str) -> tuple[str, ...]:
-        value = getattr(self, role)
+        value = self.targets if role == "target" else getattr(self, role)
         if value is None or isinstance(value, str):
             return () if value is None else (value,)
         return tuple(value)

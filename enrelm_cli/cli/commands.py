@@ -121,7 +121,8 @@ def fit(
         fit_like(options.like, data, options.output, options.fail_above, where, shown, screen)
         return
     engine = engine_of(where, screen)
-    report, model = library.fit(data, split, method, where, options.variant, engine, options.updatable)
+    alone = None if options.report is None else "--report shows what a model of one target has learnt"
+    report, model = library.fit(data, split, method, where, options.variant, engine, options.updatable, alone)
     error = report.gated(method.metric)
     passed = options.fail_above is None or error <= options.fail_above
     if options.output is not None and passed:
@@ -132,7 +133,11 @@ def fit(
     render.render(report, shown.format, screen.on_stderr() if on_stdout else screen)
     if options.report is not None:
         from enrelm_cli.commands.explanation.pages import fit_page
+        from enrelm_cli.model.model import Model
+        from enrelm_cli.report.reports import FitReport
 
+        assert isinstance(report, FitReport)
+        assert isinstance(model, Model)
         write_page(fit_page(report, model), options.report, screen)
     if not passed:
         raise GateError(
@@ -197,11 +202,17 @@ def curve(
     check_drawn([*data.sources, *data.held], drawn.plot, drawn.report)
     from enrelm_cli.commands import curve as library
     from enrelm_cli.report.curve_view import size_options
+    from enrelm_cli.report.targets.reports import TargetsCurve
     from enrelm_cli.show import render
 
     variants = VARIANTS if options.variant == "all" else (options.variant,)
     random = elm if options.with_elm else None
-    facts = library.curve(data, split, method, where, variants, random, engine_of(where, screen))
+    alone = None if drawn.plot is None and drawn.report is None else "--plot and --report draw the curves of one"
+    facts = library.curve(data, split, method, where, variants, random, engine_of(where, screen), alone)
+    if isinstance(facts, TargetsCurve):
+        following = _fit_command(data.sources, line, "--variant", facts.chosen)
+        render.render(replace(facts, fit_command=following), shown.format, screen)
+        return
     winner = facts.winner
     chosen = ("--variant", winner.variant, *size_options(winner))
     facts = replace(facts, fit_command=_fit_command(data.sources, line, *chosen))
@@ -282,19 +293,29 @@ def compare(
 
 
 def _one_by_one(data: DataSettings) -> list[DataSettings]:
-    """Every DATA as a table of its own. Their headers are read before the first is fitted."""
-    from enrelm_cli.table.table import open_table
-
+    """Every DATA, and every target of it, as a table of its own. Headers are read before the first is fitted."""
     if data.sources.count("-") > 1:
         raise UsageError("stdin (-) can be read only once", "name each table once")
     tables = [replace(data, sources=(one,)) for one in data.sources]
+    if data.sources != ("-",):
+        tables = [one for table in tables for one in _target_by_target(table)]
     if len(tables) > 1 and data.test:
         raise UsageError("--test belongs to one table, and each DATA is a separate table", "compare them one by one")
-    if len(tables) > 1:
-        for table in tables:
-            if table.sources != ("-",):
-                open_table(table.sources, table.read, table.roles)
     return tables
+
+
+def _target_by_target(data: DataSettings) -> list[DataSettings]:
+    """Every target as a table of its own, without the others."""
+    from enrelm_cli.table.table import open_table
+
+    if data.sources == ("-",) or data.roles.target is None:
+        return [data]
+    roles = open_table(data.sources, data.read, data.roles).roles
+    if not roles.also:
+        return [data]
+    apart = [(name, tuple(other for other in roles.targets if other != name)) for name in roles.targets]
+    of = [replace(roles, target=name, also=(), drop=(*roles.drop, *others)) for name, others in apart]
+    return [replace(data, roles=one) for one in of]
 
 
 # --------------------------------------------------------------------------------------------------- info and export
@@ -323,12 +344,14 @@ def info(model: ModelFile, options: InfoOptions, shown: Shown, screen: Screen) -
     if options.command:
         render.origin(recipe.origin(model.path), model.path, shown.format, screen)
         return
-    report = library.info(model.path)
-    render.render(report, shown.format, screen)
     if options.report is not None:
         from enrelm_cli.commands.explanation.pages import info_page
 
-        write_page(info_page(report, model.path), options.report, screen)
+        page = info_page(model.path)
+    report = library.info(model.path)
+    render.render(report, shown.format, screen)
+    if options.report is not None:
+        write_page(page, options.report, screen)
 
 
 @dataclass(frozen=True)

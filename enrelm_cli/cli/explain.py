@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enrelm_cli.cli.commands import Drawn, ModelFile, Shown
 from enrelm_cli.cli.outputs import check_drawn, draw, engine_of
 from enrelm_cli.cli.program import command
-from enrelm_cli.fields import METHOD, OUTPUT, Settings, argument, flag, texts, whole
+from enrelm_cli.fields import METHOD, OUTPUT, Settings, argument, flag, text, texts, whole
 from enrelm_cli.settings import EngineSettings, ReadOptions
 from enrelm_cli.show.screen import Screen, warn
 
@@ -27,6 +27,7 @@ class ExplainOptions(Settings):
         flags=("--column",),
         completion="columns",
     )
+    target: str | None = text(None, "Of a model of several targets: the one to explain.", METHOD, "COL")
     top: int = whole(12, "Maximum number of columns.", METHOD, at_least=1)
     partial_dependence: bool = flag(False, "Partial dependence instead of accumulated local effects.", METHOD)
     worst: int = whole(10, "How many of the worst rows to show.", OUTPUT)
@@ -54,7 +55,7 @@ def explain(
     from enrelm_cli.show import render
 
     wanted = library.ExplainSettings(options.columns, options.top, options.partial_dependence, options.worst)
-    report = library.explain(model.path, options.sources, wanted, read, engine_of(where, screen))
+    report = library.explain(model.path, options.sources, wanted, read, engine_of(where, screen), options.target)
     for line in report.notes:
         warn(screen, line)
     render.render(report, shown.format, screen)

@@ -124,7 +124,7 @@ def predict(
         render.write_json(facts, options.report)
     for line in facts.notes:
         warn(screen, line)
-    if facts.errors is not None or facts.metrics is not None:
+    if facts.has_known_targets:
         render.errors(screen, facts)
     elif not is_stdout(options.output):
         note(screen, f"wrote {options.output}, {words.counted(facts.rows, 'row')}")

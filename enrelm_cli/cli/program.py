@@ -138,17 +138,9 @@ class _Command(TyperCommand):
         """What is not on the line comes from the environment, and then from the run file."""
         name = self.name or ""
         if not ctx.resilient_parsing and name in COMMANDS and not {"-h", "--help"} & {*args}:
-            typed, _, order = self.make_parser(ctx).parse_args(args=[*args])
-            _check_once([str(one.name) for one in order])
+            typed, _, _ = self.make_parser(ctx).parse_args(args=[*args])
             ctx.default_map = defaults(name, KnownOptions(), typed.get("config"))
         return super().parse_args(ctx, args)
-
-
-def _check_once(names: list[str]) -> None:
-    """Of most options the last one counts, as in any shell; two targets are a question that must not go unheard."""
-    if names.count("target") > 1:
-        hint = "fit one model for each of them, and --drop the other targets"
-        raise UsageError("--target was given more than once: a model predicts one column", hint)
 
 
 # Every command's function, in the order of `enrelm --help`.

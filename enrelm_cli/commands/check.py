@@ -5,7 +5,7 @@ from __future__ import annotations
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.dataset import placed
 from enrelm_cli.inputs.inspection.findings import Finding, unfit
-from enrelm_cli.inputs.inspection.inspect import inspect
+from enrelm_cli.inputs.inspection.inspect import inspect, inspect_targets
 from enrelm_cli.inputs.inspection.trial import try_table
 from enrelm_cli.report.reports import CheckReport
 from enrelm_cli.settings import DataSettings, EngineSettings
@@ -21,10 +21,12 @@ def check(data: DataSettings, where: EngineSettings, engine: Engine) -> CheckRep
     settings = {"missing": data.missing}
     if trial.table is None:
         return CheckReport(_name(data), None, data.roles.target, (), unread, "", settings)
-    found = inspect(trial.table, trial.roles, data.missing, engine)
+    found = (inspect_targets if trial.roles.also else inspect)(trial.table, trial.roles, data.missing, engine)
     findings: tuple[Finding, ...] = (*unread, *found.findings)
     name = _name(data) if unread else trial.table.label
-    return CheckReport(name, found.rows, data.roles.target, found.columns, findings, found.hash, settings)
+    targets = trial.roles.targets if trial.roles.also else ()
+    target = trial.roles.target if targets else data.roles.target
+    return CheckReport(name, found.rows, target, found.columns, findings, found.hash, settings, targets=targets)
 
 
 def _name(data: DataSettings) -> str:

@@ -3,7 +3,7 @@
 One validation split, or K folds in which every row validates once (`--folds`). Each fold is tuned on its own training
 rows; the target's scale and the prior of the kernel are the first fold's choice (`phase_one/explore.py`). What has the
 smallest error over the validation rows of all folds is chosen. Variants within a standard error of the best are as
-good: which of them is taken is in `_taken`.
+good: which of them is taken is in `taken`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Sums
 from enrelm_cli.fold.parts import part_of_run
 from enrelm_cli.inputs.classes.rare import keeping_classes
+from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.dataset import Dataset
 from enrelm_cli.inputs.folds import fold_count, fold_splits
 from enrelm_cli.inputs.split import Side
@@ -34,6 +35,7 @@ from enrelm_cli.judge.metrics import (
     relative_error_of,
     within_a_standard_error,
 )
+from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Start
 from enrelm_cli.settings import MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
@@ -87,21 +89,21 @@ def select(
 ) -> Selected:
     """Size and variant. `variants`: their names, or none: those that pay on these rows."""
     with timer("reading"):
-        folds = _folds(dataset, split, method)
+        folds = open_folds(dataset, split, method)
     wanted = [named(name) for name in variants or VARIANTS]
     # One alone says itself what it is not for.
     wanted = [one for one in wanted if one.predicts(folds[0].data)] or wanted
-    phases = _phases([one.data for one in folds], method, [one.start for one in wanted], timer)
+    phases = phases_of([one.data for one in folds], method, [one.start for one in wanted], timer)
     if not variants:
         wanted = [one for one in wanted if one.pays(phases[0].starts[one.start].basis)]
-    fitted = _fitted(wanted, phases, method, timer)
+    fitted = fitted_variants(wanted, phases, method, timer)
     with timer("error curves"):
         chosen, linear_error, linear = _judged(fitted, folds, phases, method)
-    best = _taken(chosen)
+    best = taken(chosen)
     return Selected(tuple(folds), chosen, best, linear_error, linear)
 
 
-def _taken(chosen: Sequence[Chosen]) -> Chosen:
+def taken(chosen: Sequence[Chosen]) -> Chosen:
     """Of the variants that are as good as the best one with a tuned ridge, where there is one; the simplest of these.
 
     A few hundred rows with far values tell little apart, and there the ridge does better on fresh rows than nearly
@@ -112,7 +114,7 @@ def _taken(chosen: Sequence[Chosen]) -> Chosen:
     return min(tuned or tied, key=lambda one: one.fitted.variant.complexity)
 
 
-def _folds(dataset: Dataset, split: SplitSettings, method: MethodSettings) -> list[Opened]:
+def open_folds(dataset: Dataset, split: SplitSettings, method: MethodSettings) -> list[Opened]:
     count = fold_count(dataset.rows, split, single=not method.refit)
     if count == 1:
         return [split_rows(dataset, split)]
@@ -131,7 +133,7 @@ def _folds(dataset: Dataset, split: SplitSettings, method: MethodSettings) -> li
         return [split_rows(dataset, split)]
 
 
-def _phases(
+def phases_of(
     folds: Sequence[Training],
     method: MethodSettings,
     starts: Iterable[Start],
@@ -147,7 +149,7 @@ def _phases(
 Fitted = tuple[FittedVariant, float]  # and seconds
 
 
-def _fitted(
+def fitted_variants(
     variants: Sequence[Variant], phases: Sequence[PhaseOne], method: MethodSettings, timer: Stopwatch
 ) -> list[Fitted]:
     """Each variant with its size chosen, and its seconds as if it had been alone."""
@@ -174,23 +176,47 @@ def _judged(
     """Metrics of the chosen sizes and of linear regression, over the same rows: one pass for each fold."""
     if folds[0].dataset.rows.classes is not None:
         return _judged_by_curves(fitted, folds, phases)
+    linear = [linear_network(one.data, phase.linear) for one, phase in zip(folds, phases, strict=True)]
+    found = validation_sums(fitted, folds, linear)
+    _, as_good = within_a_standard_error([found.ours], POWERS[method.metric])
+    return found.judged(as_good, POWERS[method.metric])
+
+
+@dataclass(frozen=True)
+class ValidationSums:
+    """Of the chosen size of every variant and, last, of linear regression, over the rows that validate."""
+
+    fitted: Sequence[Fitted]
+    sums: Sums
+    unit: Scale
+
+    @property
+    def ours(self) -> Sums:
+        return Sums({name: value[:-1] for name, value in self.sums.values.items()})
+
+    def judged(self, as_good: Sequence[bool], power: int) -> tuple[tuple[Chosen, ...], float, Metrics]:
+        """Each variant with its metrics, and the error and metrics of linear regression."""
+        chosen = tuple(
+            Chosen(one, seconds, metrics_of(self.sums, k, self.unit), as_good[k])
+            for k, (one, seconds) in enumerate(self.fitted)
+        )
+        at = len(self.fitted)
+        return chosen, relative_error_of(self.sums, at, power), metrics_of(self.sums, at, self.unit)
+
+
+def validation_sums(
+    fitted: Sequence[Fitted], folds: Sequence[Opened], linear_networks: Sequence[Network]
+) -> ValidationSums:
+    """One pass over the rows for each fold."""
     # The largest: a fold without the one huge target is tiny beside it, and not the other way round.
     unit = max((one.data.view.target_scale for one in folds), key=unit_of)
     passes: list[Sums] = []
-    for k, (opened, phase) in enumerate(zip(folds, phases, strict=True)):
-        linear = Judged(opened.data.view, linear_network(opened.data, phase.linear), unit)
+    for k, (opened, network) in enumerate(zip(folds, linear_networks, strict=True)):
+        linear = Judged(opened.data.view, network, unit)
         networks = [one.judged[k] for one, _ in fitted]
         judged = [Judged(basis.data.view, network, unit) for basis, network in networks]
         passes.append(judge_rows(partial(opened.data.fold, label="errors"), (*judged, linear), Side.VALIDATION))
-    sums = reduce(Sums.merge, passes)
-    ours = Sums({name: value[:-1] for name, value in sums.values.items()})
-    power = POWERS[method.metric]
-    _, as_good = within_a_standard_error(ours, power)
-    chosen = tuple(
-        Chosen(one, seconds, metrics_of(sums, k, unit), as_good[k]) for k, (one, seconds) in enumerate(fitted)
-    )
-    at = len(fitted)
-    return chosen, relative_error_of(sums, at, power), metrics_of(sums, at, unit)
+    return ValidationSums(fitted, reduce(Sums.merge, passes), unit)
 
 
 def _judged_by_curves(

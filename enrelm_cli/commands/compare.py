@@ -113,7 +113,7 @@ def compare(
     timer = Stopwatch()
     _check_protocol(data, plan.protocol)
     with timer("reading"):
-        dataset = open_dataset(data, where, engine)
+        dataset = open_dataset(data, where, engine, "methods are compared on one at a time")
     asked = method
     if data.test:
         plan = replace(plan, repeats=1)

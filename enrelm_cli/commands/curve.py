@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from enrelm_cli.commands.choosing import select
+from enrelm_cli.commands.choosing import Selected, select
 from enrelm_cli.commands.facts import constant_note, data_facts, settings_facts
+from enrelm_cli.commands.targets.choosing import dataset_of, select_targets
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.inputs.dataset import open_dataset
+from enrelm_cli.inputs.dataset import Dataset, open_dataset
 from enrelm_cli.judge.baselines import elm_band_over
 from enrelm_cli.judge.doubts import warnings_of
 from enrelm_cli.judge.trust import time_warning
 from enrelm_cli.report.reports import CurveReport
+from enrelm_cli.report.targets.reports import TargetsCurve
 from enrelm_cli.settings import DataSettings, ElmSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
 
@@ -24,12 +27,30 @@ def curve(
     variants: Iterable[str],
     elm: ElmSettings | None,
     engine: Engine,
-) -> CurveReport:
-    """The errors of every size, and the three choices that they offer."""
+    one_target: str | None = None,
+) -> CurveReport | TargetsCurve:
+    """The errors of every size, and the three choices that they offer. `one_target`: why several are refused."""
     timer = Stopwatch()
     with timer("reading"):
-        dataset = open_dataset(data, where, engine)
-    selected = select(dataset, split, method, tuple(variants), timer)
+        dataset = open_dataset(data, where, engine, one_target)
+    said = settings_facts(data, dataset.roles, split, method, where)
+    if not dataset.rows.also:
+        selected = select(dataset, split, method, tuple(variants), timer)
+        return _report(dataset, selected, elm, method, said, timer)
+    each = select_targets(dataset, split, method, tuple(variants), timer).each
+    reports = [_report(dataset_of(dataset, k), one, elm, method, said, timer) for k, one in enumerate(each)]
+    return TargetsCurve(tuple(reports), timer.report())
+
+
+def _report(
+    dataset: Dataset,
+    selected: Selected,
+    elm: ElmSettings | None,
+    method: MethodSettings,
+    said: dict[str, Any],
+    timer: Stopwatch,
+) -> CurveReport:
+    """Of one target."""
     band = None
     if elm is not None:
         with timer("random ELM"):
@@ -42,7 +63,7 @@ def curve(
         training_rows=selected.training_rows,
         validation_rows=selected.validation_rows,
         timings=timer.report(),
-        settings=settings_facts(data, dataset.roles, split, method, where),
+        settings=said,
         notes=(*constant_note(selected.opened.data), *time_warning(dataset.rows)),
         chosen=selected.winner.fitted.variant.name,
         metrics={one.fitted.variant.name: one.metrics for one in selected.variants if one.metrics is not None},

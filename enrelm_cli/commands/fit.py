@@ -6,31 +6,39 @@ files - table - encoding - split -> rows -> phase 1 -> variant -> curve -> choic
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from enrelm_cli.commands import facts
-from enrelm_cli.commands.choosing import Chosen, select
+from enrelm_cli.commands.choosing import Chosen, Selected, select
 from enrelm_cli.commands.classes.telling import class_facts, tell_classes, with_misses
 from enrelm_cli.commands.steps import refit_everything
+from enrelm_cli.commands.targets.choosing import dataset_of, select_targets
 from enrelm_cli.commands.updating.update import for_updates, kept_of
 from enrelm_cli.fold.folds import Engine
-from enrelm_cli.inputs.dataset import open_dataset
+from enrelm_cli.inputs.dataset import Dataset, open_dataset
 from enrelm_cli.inputs.outcomes import outcomes
+from enrelm_cli.inputs.targets.scale import SeveralScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.judge.classes.fitting import refit_classes
 from enrelm_cli.judge.classes.metrics import Metrics
 from enrelm_cli.judge.doubts import warnings_of
-from enrelm_cli.judge.fitting import refit_variant, with_errors
+from enrelm_cli.judge.fitting import FittedVariant, refit_variant, with_errors
 from enrelm_cli.judge.intervals import intervals_of
 from enrelm_cli.judge.relevance import shares
 from enrelm_cli.judge.trust import copies_warning, time_warning
 from enrelm_cli.model.explanation.contributions import reference_of
 from enrelm_cli.model.model import Model
 from enrelm_cli.model.network import Network
+from enrelm_cli.model.targets.models import TargetModels
+from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.report.reports import Candidate, FitReport
+from enrelm_cli.report.targets.reports import TargetsReport
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
+
+_ONE_TO_UPDATE = "--updatable keeps the sums of one target"
 
 
 def fit(
@@ -41,24 +49,67 @@ def fit(
     variant: str,
     engine: Engine,
     updatable: bool = False,
-) -> tuple[FitReport, Model]:
+    one_target: str | None = None,
+) -> tuple[FitReport, Model] | tuple[TargetsReport, TargetModels]:
     """Choose n and variant on rows that validate, then refit on all rows (unless told not to).
 
-    `updatable`: the model keeps sums of its rows, from which its weights are made.
+    `updatable`: the model keeps sums of its rows, from which its weights are made. `one_target`: why several targets
+    are refused, where they are.
     """
     timer = Stopwatch()
     with timer("reading"):
-        dataset = open_dataset(data, where, engine)
+        dataset = open_dataset(data, where, engine, _ONE_TO_UPDATE if updatable else one_target)
     names: tuple[str, ...] = () if variant == "auto" else (variant,)
     if updatable:
         names, split = for_updates(names, split, dataset)
+    said = facts.settings_facts(data, dataset.roles, split, method, where)
+    if dataset.rows.also:
+        return _fit_targets(dataset, split, method, names, said, timer)
     selected = select(dataset, split, method, names, timer)
+    report, model, winner = _finished(dataset, selected, method, said, timer)
+    if updatable:
+        with timer("sums to keep"):
+            made = kept_of(model, winner, method, dataset.content_hash, engine)
+        report, model = made.reported(report), made.model
+    return replace(report, timings=timer.report()), model
+
+
+def _fit_targets(
+    dataset: Dataset,
+    split: SplitSettings,
+    method: MethodSettings,
+    variants: tuple[str, ...],
+    said: dict[str, Any],
+    timer: Stopwatch,
+) -> tuple[TargetsReport, TargetModels]:
+    """Several targets: phase 1 of all together, then each as if it were alone."""
+    selected = select_targets(dataset, split, method, variants, timer)
+    with timer("refit"):
+        finals = selected.refitted(method) or [one.winner.fitted.basis for one in selected.each]
+    parts = [
+        _finished(dataset_of(dataset, k), one, method, said, timer, final)
+        for k, (one, final) in enumerate(zip(selected.each, finals, strict=True))
+    ]
+    report = TargetsReport(tuple(report for report, _, _ in parts), timer.report())
+    return report, TargetModels.sharing([model for _, model, _ in parts])
+
+
+def _finished(
+    dataset: Dataset,
+    selected: Selected,
+    method: MethodSettings,
+    said: dict[str, Any],
+    timer: Stopwatch,
+    final: Basis | None = None,
+) -> tuple[FitReport, Model, FittedVariant]:
+    """The model of one target, what is said of it, and what chose its size. `final`: phase 1 of the refit, if known."""
     fitted = [one.fitted for one in selected.variants]
     told = tell_classes(fitted, method, timer)
     best = told.best if told else selected.variants.index(selected.winner)
     winner = fitted[best]
     with timer("refit"):
-        final = refit_everything(winner.basis, method, selected.opened) if method.refit else winner.basis
+        if final is None:
+            final = refit_everything(winner.basis, method, selected.opened) if method.refit else winner.basis
         chosen = None if told is None else refit_classes(winner, told.fits[best], final, method)
         network = refit_variant(winner, final, method) if chosen is None else chosen.network
     if chosen is None:
@@ -90,7 +141,7 @@ def fit(
         relevance=_relevance(network, final.data),
         timings={},
         model=None,
-        settings=facts.settings_facts(data, dataset.roles, split, method, where),
+        settings=said,
         curve=winner.curve,
         columns=outcomes(dataset.encoding, final.data.view.input_map),
         notes=(*facts.fit_notes(final, method, winner.chosen.neurons), *facts.class_notes(selected.opened)),
@@ -107,6 +158,7 @@ def fit(
         sample=dataset.rows.sample,
     )
     view, card = final.data.view, facts.card_of(report)
+    assert not isinstance(view.target_scale, SeveralScale)
     model = Model(dataset.encoding, view.input_map, view.target_scale, network, card)
     if chosen is not None:
         model = replace(model, calibration=with_misses(chosen, dataset.encoding))
@@ -116,11 +168,7 @@ def fit(
         model = replace(model, reference=reference_of(model, dataset.rows.sample.X))
     with timer("profile"):
         model = model.profiled(dataset.rows.sample.X)
-    if updatable:
-        with timer("sums to keep"):
-            made = kept_of(model, winner, method, dataset.content_hash, engine)
-        report, model = made.reported(report), made.model
-    return replace(report, timings=timer.report()), model
+    return report, model, winner
 
 
 def _candidate(one: Chosen, judged: Metrics | None) -> Candidate:

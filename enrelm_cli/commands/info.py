@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from enrelm_cli.commands.saved import load_model, place_of
+from enrelm_cli.commands.saved import load_models, place_of
 from enrelm_cli.inputs.outcomes import outcomes
 from enrelm_cli.judge.metrics import Metrics
+from enrelm_cli.model.model import Model
+from enrelm_cli.model.targets.models import TargetModels
 from enrelm_cli.report.reports import InfoReport
+from enrelm_cli.report.targets.reports import TargetsInfo
 
 
-def info(path: str) -> InfoReport:
+def info(path: str) -> InfoReport | TargetsInfo:
     """What a saved model is."""
-    model = load_model(path)
+    model = load_models(path)
+    if isinstance(model, TargetModels):
+        return TargetsInfo(tuple(info_of(one, path) for one in model.models))
+    return info_of(model, path)
+
+
+def info_of(model: Model, path: str) -> InfoReport:
+    """Of one target."""
     card, (seconds, size) = model.card, place_of(path)
     return InfoReport(
         path=path,

@@ -11,6 +11,7 @@ import numpy as np
 
 from enrelm_cli.commands.beside.bands import Bands, bands_of
 from enrelm_cli.commands.beside.drift import DriftRows, drift_facts, drift_rows
+from enrelm_cli.commands.beside.judging import errors_of, judged_sums
 from enrelm_cli.commands.classes.predicting import (
     ClassesWanted,
     PredictClasses,
@@ -18,19 +19,27 @@ from enrelm_cli.commands.classes.predicting import (
     class_report,
     refuse_other_task,
 )
-from enrelm_cli.commands.saved import load_model
+from enrelm_cli.commands.saved import load_models
+from enrelm_cli.commands.targets.predicting import (
+    PredictTargets,
+    refuse_for_targets,
+    targets_bands,
+    targets_columns,
+    targets_report,
+)
 from enrelm_cli.errors import UsageError
 from enrelm_cli.files import atomic_writer
 from enrelm_cli.fold.folds import Engine, Sums
-from enrelm_cli.fold.weights import Weights, times, total
 from enrelm_cli.inputs.encoding import Unseen
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.explanation.columns import ExplainedClasses, ExplainedRows
 from enrelm_cli.model.features import BLOCK_BYTES
 from enrelm_cli.model.model import Model
+from enrelm_cli.model.targets.models import TargetModels
 from enrelm_cli.output_formats import CSV, OutputFormat
-from enrelm_cli.report.beside import DriftFacts, Errors, PredictReport
+from enrelm_cli.report.beside import DriftFacts, PredictReport
+from enrelm_cli.report.targets.reports import TargetsPredict
 from enrelm_cli.stopwatch import Stopwatch
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.output.choice import writer_of
@@ -103,7 +112,9 @@ class PredictBatch:
     def __call__(self, batch: Batch) -> tuple[Any, Sums, Unseen]:
         X, y, unseen = self.model.encoding.for_predict(batch)
         predicted, parts = self._predicted(X)
-        sums = self._sums(y, predicted, self.model.encoding.weights(batch))
+        scale = self.model.target_scale
+        assert isinstance(scale, TargetScale)
+        sums = judged_sums(y, predicted, self.model.encoding.weights(batch), scale, self.bands)
         return self.writer.part([*self._values(predicted), *parts], batch), sums, unseen
 
     def _predicted(self, X: Array) -> tuple[Array, list[Any]]:
@@ -118,29 +129,6 @@ class PredictBatch:
     def _values(self, predicted: Array) -> list[Any]:
         """The values of each column of `added_columns`, in the same order."""
         return list(predicted.T)
-
-    def _sums(self, y: Array, predicted: Array, weight: Weights) -> Sums:
-        """Rows whose weight is missing or negative count as nothing, as those of weight 0 do."""
-        known = np.isfinite(y) if weight is None else np.isfinite(y) & (weight > 0.0) & np.isfinite(weight)
-        w = None if weight is None else weight[known]
-        scale = self.model.target_scale
-        assert isinstance(scale, TargetScale)
-        # In units of the training spread, so that squares of large or tiny targets stay in range.
-        centred = scale.standard(y[known])
-        gap = centred - scale.standard(predicted[known, 0])
-        beside = self.bands.sums(predicted[known, 1:], y[known], w, scale)
-        return Sums(
-            {
-                "rows": len(y),
-                "known": int(known.sum()),
-                "weight": total(w, len(gap)),
-                "squares": float(gap @ times(w, gap)),
-                "absolute": float(times(w, np.abs(gap)).sum()),
-                "y": float(times(w, centred).sum()),
-                "yy": float(centred @ times(w, centred)),
-                **beside.values,
-            }
-        )
 
 
 @dataclass(frozen=True)
@@ -176,13 +164,19 @@ def predict_table(model: Model, table: ArrowSource, engine: Engine, bands: Bands
     return np.concatenate(parts) if parts else np.zeros((0, 1 + len(bands.times)))
 
 
-def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
+def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport | TargetsPredict:
     """Stream the table through the model: bounded memory, rows in their order, the file whole or not there."""
     timer = Stopwatch()
-    model = load_model(path)
+    loaded = load_models(path)
+    models = loaded if isinstance(loaded, TargetModels) else None
+    model = loaded.models[0] if isinstance(loaded, TargetModels) else loaded
     model.network.require()
+    if models is not None:
+        models.require()
+        refuse_for_targets(wanted.with_parts)
     refuse_other_task(model, bool(wanted.intervals or wanted.quantiles), wanted.classes)
     bands = bands_of(model, wanted.intervals, wanted.quantiles)
+    each = () if models is None else targets_bands(models, wanted.intervals, wanted.quantiles)
     if engine.elsewhere:
         check_files(wanted.sources)
     limit = _share(wanted.memory, engine)
@@ -190,7 +184,7 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     opened = open_for_predict(
         wanted.sources,
         read,
-        model.encoding,
+        model.encoding if models is None else models.encoding,
         wanted.ids,
         wanted.strict,
         wanted.append,
@@ -198,7 +192,9 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
         typed=wanted.format.is_typed,
     )
     work: Predicting
-    if model.classes is None:
+    if models is not None:
+        usual = targets_columns(models, each)
+    elif model.classes is None:
         explained = ExplainedRows.of(model, wanted.explain_top) if wanted.with_parts else None
         usual = added_columns(bands, explained)
     else:
@@ -208,7 +204,9 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
     added = _with_free_names(usual, opened.beside)
     writer = writer_of(wanted.format, opened.layout, opened.kept, added, wanted.digits)
     totals: list[tuple[Sums, Unseen]] = []
-    if model.classes is None:
+    if models is not None:
+        work = PredictTargets(models, writer, each, limit)
+    elif model.classes is None:
         work = PredictBatch(model, writer, bands, limit, explained)
     else:
         work = PredictClasses(model, writer, wanted.classes, wanted.classes.width(model), limit, scored)
@@ -224,12 +222,14 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport:
         writer.write(stream, parts())
     sums, unseen = totals[0] if totals else (None, Unseen())
     rows = 0 if sums is None else int(sums["rows"])
-    known = 0 if sums is None else int(sums["known"])
-    weight = 0.0 if sums is None else float(sums["weight"])
     drifted = None if sums is None or drift is None else drift_facts(drift, sums, rows, wanted.drift.threshold)
     notes = (*_renamed(usual, added), *unseen.notes(), *_drifted(drifted, wanted.drift))
     if model.classes is not None:
         return replace(class_report(model, wanted.classes, rows, sums, notes, timer.report()), drift=drifted)
+    if models is not None:
+        return targets_report(models, each, sums, notes, timer.report(), drifted)
+    known = 0 if sums is None else int(sums["known"])
+    weight = 0.0 if sums is None else float(sums["weight"])
     scale = model.target_scale
     assert isinstance(scale, TargetScale)
     return PredictReport(
@@ -281,16 +281,3 @@ def _renamed(usual: Sequence[Added], added: Sequence[Added]) -> tuple[str, ...]:
     """A note where the columns are not called as usual."""
     pairs = [(one.name, other.name) for one, other in zip(usual, added, strict=True) if one.name != other.name]
     return tuple(f"the table has a column {name!r}: ours is called {other!r}" for name, other in pairs)
-
-
-def errors_of(sums: Sums, scale: float) -> Errors:
-    n = sums["weight"]
-    mse = sums["squares"] / n
-    spread = sums["yy"] - sums["y"] ** 2 / n
-    return Errors(
-        rows=sums["known"],
-        normalised_rmse=float(np.sqrt(sums["squares"] / sums["yy"])) if sums["yy"] > 0 else float("nan"),
-        rmse=float(np.sqrt(mse)) * scale,
-        mae=sums["absolute"] / n * scale,
-        r2=1.0 - sums["squares"] / spread if spread > 0 else float("nan"),
-    )

@@ -7,17 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from enrelm_cli.commands.saved import content_of, load_model
+from enrelm_cli.commands.saved import content_of, load_models
 from enrelm_cli.errors import ModelFileError
 from enrelm_cli.fields import Flag, Option, Settings, nested, options
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.model.model import Model
+from enrelm_cli.model.targets.models import TargetModels
 from enrelm_cli.settings import MethodSettings, SplitSettings
 from enrelm_cli.table.kinds import Kind
 from enrelm_cli.table.options import DEFAULT_NULLS, ReadAs
 
 # Options whose names can stand in one list, where none of them holds a letter that lists and patterns use.
-_OF_COLUMNS = ("inputs", "categorical", "group")
+_OF_COLUMNS = ("target", "inputs", "categorical", "group")
 
 
 @dataclass(frozen=True)
@@ -36,18 +37,19 @@ class Origin:
 
 def origin(path: str) -> Origin:
     """How a model file came to be, and the hashes of its data and of itself."""
-    model = load_model(path)
+    model = load_models(path)
     words = [word for name, value in recipe_of(model) for word in _words(name, value)]
-    card = model.card
+    card = model.models[0].card if isinstance(model, TargetModels) else model.card
     data = card.data
     digest = hashlib.sha256(content_of(path)).hexdigest()
     return Origin(tuple(words), int(data["rows"]), str(data["hash"]), digest, dict(card.versions))
 
 
-def recipe_of(model: Model) -> Iterator[tuple[str, Any]]:
+def recipe_of(model: Model | TargetModels) -> Iterator[tuple[str, Any]]:
     """(option, what to type) of each option of `fit` that is not at its default."""
-    encoding, card = model.encoding, model.card
-    yield "target", encoding.target
+    encoding = model.encoding
+    card = model.models[0].card if isinstance(model, TargetModels) else model.card
+    yield "target", list(encoding.targets) if encoding.also else encoding.target
     yield "task", "regression" if encoding.classes is None else "classification"
     yield from _columns(encoding)
     yield from _reading(encoding.read)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import TypeVar
 
+from enrelm_cli.errors import UsageError
 from enrelm_cli.model import artifact
 from enrelm_cli.model.model import Model
+from enrelm_cli.model.targets.models import TargetModels, is_of_targets
 from enrelm_cli.remote import address_of, is_remote, seen
 from enrelm_cli.report.reports import FitReport
+from enrelm_cli.report.targets.reports import TargetsReport
 from enrelm_cli.stopwatch import Stopwatch
 
+Saved = TypeVar("Saved", bound=FitReport | TargetsReport)
 
-def save(report: FitReport, model: Model, path: str) -> FitReport:
+
+def save(report: Saved, model: Model | TargetModels, path: str) -> Saved:
     """Write the model's file; the report says where it went."""
     timer = Stopwatch()
     artifact.save(model.to_document(), path)
@@ -20,8 +26,25 @@ def save(report: FitReport, model: Model, path: str) -> FitReport:
     return replace(report, model=path, timings=timings)
 
 
-def load_model(path: str) -> Model:
-    return Model.from_document(artifact.load(path))
+def load_models(path: str) -> Model | TargetModels:
+    """Of one target, or of several."""
+    document = artifact.load(path)
+    return TargetModels.from_document(document) if is_of_targets(document) else Model.from_document(document)
+
+
+def load_model(path: str, why: str = "this takes one", target: str | None = None) -> Model:
+    """Of one target: the named one of several. `why`: what takes one only."""
+    model = load_models(path)
+    if isinstance(model, TargetModels):
+        if target is None:
+            named = ", ".join(model.targets)
+            raise UsageError(
+                f"{path} predicts {len(model.targets)} targets ({named}), and {why}", "fit one target alone"
+            )
+        return model.of(target)
+    if target not in (None, model.encoding.target):
+        raise UsageError(f"{path} predicts {model.encoding.target!r}, not {target!r}", "leave out --target")
+    return model
 
 
 def content_of(path: str) -> bytes:

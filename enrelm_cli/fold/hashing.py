@@ -55,6 +55,11 @@ def hash_numbers(values: NDArray[Any]) -> Keys:
     return keys
 
 
+def hash_targets(y: NDArray[Any]) -> Keys:
+    """(t,), or (t, q) of several targets -> (t,)."""
+    return hash_numbers(y) if y.ndim == 1 else combine([hash_numbers(column) for column in y.T])
+
+
 def with_weights(target: Keys, weight: Keys | None) -> Keys:
     """(t,) hashes of what a row has beside its inputs: its target, and its weight where rows have weights."""
     return target if weight is None else combine([target, weight])

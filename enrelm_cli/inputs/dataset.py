@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Chunk, Engine, joined
-from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers, with_weights
+from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers, hash_targets, with_weights
 from enrelm_cli.fold.resources import available_memory
 from enrelm_cli.inputs.encoding import Encoding, known_rows
 from enrelm_cli.inputs.marks import NO_MARKS, Marks, NoTime, marks_of, no_time
@@ -60,14 +60,20 @@ class Dataset:
     roles: Roles = field(default_factory=Roles)  # of the table's own columns
 
 
-def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) -> Dataset:
-    """Read, survey and encode: one pass over the files, two where the table is larger than the memory allowed."""
+def open_dataset(
+    settings: DataSettings, where: EngineSettings, engine: Engine, one_target: str | None = None
+) -> Dataset:
+    """Read, survey and encode: one pass over the files, two where the table is larger than the memory allowed.
+
+    `one_target`: why several targets are refused, before any row is read.
+    """
     if settings.roles.target is None:
         require_target(settings.tables, settings.read)
     if engine.elsewhere:
         check_files((*settings.sources, *settings.held))
     table = open_table(settings.tables, settings.read, settings.roles, settings.held)
     settings = replace(settings, roles=table.roles)
+    refuse_several(table.roles, one_target)
     in_memory, notes = placed(table, where)
     table = load(table, settings.roles, engine, in_memory)
     spare = _spare(table, where)
@@ -78,6 +84,14 @@ def open_dataset(settings: DataSettings, where: EngineSettings, engine: Engine) 
     for source in table.sources:
         source.check_unchanged()
     return replace(opened, notes=(*notes, *table.notes, *opened.encoding.notes), roles=settings.roles)
+
+
+def refuse_several(roles: Roles, why: str | None) -> None:
+    """`why`: only one target is taken; None: only numbers are."""
+    if roles.also and why is not None:
+        raise UsageError(f"{len(roles.targets)} targets: {why}", "name one --target, and --drop the others")
+    if roles.also and roles.task == "classification":
+        raise UsageError("--task classification tells the classes of one target apart", "name one --target")
 
 
 def _spare(table: Table, where: EngineSettings) -> int:
@@ -168,7 +182,7 @@ class _EncodeBatch:
         rows = self.encoding.hashed(batch)
         hashes = {column.name: key for column, key in zip(self.encoding.columns, rows.hashes, strict=True)}
         twins, present = combine(rows.hashes, batch.rows), known_rows(rows.y, rows.weight)
-        target = hash_numbers(rows.y)
+        target = hash_targets(rows.y)
         # The unit is a power of two: these are the hashes of the cells.
         weight = None if rows.weight is None else hash_numbers(rows.weight * self.encoding.weight_unit)
         whole = combine([self._hashes(column, hashes, batch) for column in self.columns]) if self._left_out else twins
@@ -205,7 +219,7 @@ def _in_memory(table: Table, settings: DataSettings, engine: Engine, spare: int)
     rows = _rows(cut(chunk, piece_rows(chunk.rows)), counted, found, encoding, engine)
     sums = reduce(ContentSums.merge, [part.sums for part in parts])
     rows = replace(rows, in_memory=True, spare=spare)
-    return Dataset(table.label, encoding, rows, sums.digest(columns, encoding.target), ())
+    return Dataset(table.label, encoding, rows, sums.digest(columns, encoding.target, encoding.also), ())
 
 
 def _rows(
@@ -223,6 +237,7 @@ def _rows(
         spare=0,
         filled=encoding.missing == "fill",
         lowest_target=found.target.lowest,
+        also=tuple((name, facts.lowest) for name, facts in zip(encoding.also, found.also, strict=True)),
         time=found.roles.time,
         classes=None if encoding.classes is None else encoding.classes.levels,
     )
@@ -247,7 +262,7 @@ class EncodedPiece:
 
 
 def _as_units(chunk: Chunk) -> Chunk:
-    return replace(chunk, unit=whole_rows(chunk.twins, hash_numbers(chunk.y)))
+    return replace(chunk, unit=whole_rows(chunk.twins, hash_targets(chunk.y)))
 
 
 def _on_disk(table: Table, settings: DataSettings, engine: Engine) -> Dataset:

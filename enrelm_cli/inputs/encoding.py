@@ -8,7 +8,7 @@ does not matter. What a kernel sees of a raw row is decided later, on the traini
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.fold.folds import Chunk, SentOnce
-from enrelm_cli.fold.hashing import combine, hash_numbers, hash_texts
+from enrelm_cli.fold.hashing import combine, hash_targets, hash_texts
 from enrelm_cli.inputs.checks import must, number, truth
 from enrelm_cli.inputs.marks import NO_MARKS, Marks
 from enrelm_cli.inputs.survey.cells import Cells, LevelCells, NumberCells, coded
@@ -186,7 +186,7 @@ class HashedRows:
     """Raw rows, and the hashes of their cells."""
 
     X: Array  # (t, columns)
-    y: Array  # (t,) NaN where missing
+    y: Array  # (t,), or (t, q) of several targets; NaN where missing
     hashes: Sequence[Keys]  # (t,) of each column
     weight: Array | None  # (t,) 0 where the row is left out
 
@@ -205,6 +205,14 @@ class Encoding(SentOnce):
     weight_unit: float = 1.0  # what they are divided by
     classes: Column | None = None  # the target, where it has classes: its levels; None: it is a number
     class_weights: tuple[float, ...] | None = None  # what a row of each counts for, on top of its own weight
+    also: tuple[str, ...] = ()  # the targets after the first; a saved model predicts one
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return (self.target, *self.also)
+
+    def of_target(self, name: str) -> Encoding:
+        return replace(self, target=name, also=())
 
     def chunk(self, batch: Batch, marks: Marks = NO_MARKS) -> Chunk:
         """Rows to fit, each its own unit with its twins."""
@@ -221,7 +229,7 @@ class Encoding(SentOnce):
         """Every row of a batch; each cell is read and hashed once."""
         cells = self._cells(batch)
         hashes = [one.hashes() for one in cells]
-        return HashedRows(self._raw(cells, batch.rows), self._target(batch), hashes, self.weights(batch))
+        return HashedRows(self._raw(cells, batch.rows), self.known_target(batch), hashes, self.weights(batch))
 
     def used(self, X: Array, y: Array, weight: Array | None) -> NDArray[np.bool_]:
         """(t,) rows to fit: those with a target and a weight, and with `missing="drop"` only if no input is missing."""
@@ -230,7 +238,7 @@ class Encoding(SentOnce):
 
     def numbers(self, batch: Batch) -> tuple[Array, Array]:
         """(X, y) of every row."""
-        return self._raw(self._cells(batch), batch.rows), self._target(batch)
+        return self._raw(self._cells(batch), batch.rows), self.known_target(batch)
 
     def for_predict(self, batch: Batch) -> tuple[Array, Array, Unseen]:
         """(X, y, what was out of the ordinary) of every row."""
@@ -239,7 +247,7 @@ class Encoding(SentOnce):
         for k, (column, one) in enumerate(zip(self.columns, cells, strict=True)):
             odd = _odd(column, one, X[:, k])
             unseen = unseen.merge(odd) if odd is not None else unseen
-        return X, self._target(batch), unseen
+        return X, self.known_target(batch), unseen
 
     def _cells(self, batch: Batch) -> list[Cells]:
         return [column.cells(batch.columns.column(column.name)) for column in self.columns]
@@ -251,7 +259,10 @@ class Encoding(SentOnce):
             X[:, k] = column.raw(one)
         return X
 
-    def _target(self, batch: Batch) -> Array:
+    def known_target(self, batch: Batch) -> Array:
+        """(t,), or (t, q) of several: NaN where a cell or the column is missing."""
+        if self.also:
+            return np.column_stack([self.of_target(name).known_target(batch) for name in self.targets])
         if self.target not in batch.columns.schema.names:
             return np.full(batch.rows, np.nan)
         cells = batch.columns.column(self.target)
@@ -260,7 +271,7 @@ class Encoding(SentOnce):
     def target_hashes(self, y: Array) -> Keys:
         """(t,) of the target's cells."""
         if self.classes is None:
-            return hash_numbers(y)
+            return hash_targets(y)
         # The last entry is where a missing cell looks itself up.
         places = np.where(np.isnan(y), -1.0, y).astype(np.int64)
         return hash_texts([*(self.classes.levels or ()), None])[places]
@@ -340,8 +351,9 @@ def _check_column(column: Column, raw: Mapping[str, Any]) -> None:
 
 
 def known_rows(y: Array, weight: Array | None) -> NDArray[np.bool_]:
-    """(t,) those with a target, and a weight where rows have weights."""
-    return ~np.isnan(y) if weight is None else ~np.isnan(y) & (weight > 0.0)
+    """(t,) those with every target, and a weight where rows have weights."""
+    known: NDArray[np.bool_] = np.asarray(~np.isnan(y) if y.ndim == 1 else ~np.isnan(y).any(axis=1))
+    return known if weight is None else known & (weight > 0.0)
 
 
 def missing_way(missing: str) -> Missing:

@@ -25,14 +25,14 @@ from enrelm_cli.types import Array
 
 @dataclass(frozen=True)
 class Moments:
-    """Count, mean, sum of squared deviations, smallest and largest; columns are the inputs and, last, the target."""
+    """Count, mean, sum of squared deviations, smallest and largest; columns are the inputs, then the targets."""
 
     count: int  # of rows
     weight: float  # of all of them; how many, where they have none
-    mean: Array  # (d + 1,)
-    squares: Array  # (d + 1,)
-    low: Array  # (d + 1,)
-    high: Array  # (d + 1,)
+    mean: Array  # (d + q,)
+    squares: Array  # (d + q,)
+    low: Array  # (d + q,)
+    high: Array  # (d + q,)
 
     def merge(self, other: Moments) -> Moments:
         if not self.count or not other.count:
@@ -50,7 +50,7 @@ class Moments:
 
     @property
     def spread(self) -> Array:
-        """(d + 1,) standard deviations."""
+        """(d + q,) standard deviations."""
         spread: Array = np.sqrt(self.squares / (self.weight or 1))
         return spread
 
@@ -62,12 +62,12 @@ class MomentsOf:
     split: Split
     side: Side
     expansion: Expansion
-    exponent: NDArray[np.int64]  # (d + 1,)
+    exponent: NDArray[np.int64]  # (d + q,)
 
     def __call__(self, chunk: Chunk) -> Moments:
         chunk = chunk.where(self.split.sides(chunk) == self.side)
         if chunk.rows == 0:
-            empty = np.zeros(self.expansion.width + 1)
+            empty = np.zeros(len(self.exponent))
             return Moments(0, 0, empty, empty, empty, empty)
         E = self.expansion(chunk.X, folds_of(chunk.together))
         table = np.ldexp(np.column_stack((E, chunk.y)), -self.exponent)
@@ -91,10 +91,11 @@ def input_map_of(
     expansion: Expansion, moments: Moments, exponent: NDArray[np.int64], names: tuple[str, ...]
 ) -> InputMap:
     """The scaling that these moments of the training rows ask for."""
-    spread = moments.spread[:-1]
+    width = expansion.width
+    spread = moments.spread[:width]
     for name, value in zip(names, spread, strict=True):
         _check_scale(name, float(value))
-    keep = np.flatnonzero((moments.high > moments.low)[:-1] & (spread > 0.0))
+    keep = np.flatnonzero((moments.high > moments.low)[:width] & (spread > 0.0))
     if not len(keep):
         raise DataError(
             "every input is constant on the training rows: there is nothing to predict from",
@@ -103,16 +104,23 @@ def input_map_of(
     return InputMap(expansion, keep, exponent[keep], moments.mean[keep], spread[keep])
 
 
-def target_scale_of(moments: Moments, exponent: NDArray[np.int64], target: str) -> TargetScale:
-    """Mean and spread of the training target."""
-    spread = float(moments.spread[-1])
+def target_scales_of(
+    moments: Moments, exponent: NDArray[np.int64], targets: tuple[str, ...]
+) -> tuple[TargetScale, ...]:
+    """Mean and spread of each training target."""
+    return tuple(_target_scale(moments, exponent, k - len(targets), name) for k, name in enumerate(targets))
+
+
+def _target_scale(moments: Moments, exponent: NDArray[np.int64], at: int, target: str) -> TargetScale:
+    spread = float(moments.spread[at])
     _check_scale(target, spread)
-    if not (moments.high[-1] > moments.low[-1] and spread > 0.0):
+    if not (moments.high[at] > moments.low[at] and spread > 0.0):
         raise DataError(
             f"the target '{target}' is constant on the {moments.count} training rows: there is nothing to predict",
             "choose another column with --target, or another split with --seed",
         )
-    return TargetScale(float(np.ldexp(moments.mean[-1], int(exponent[-1]))), float(np.ldexp(spread, int(exponent[-1]))))
+    mean, unit = float(moments.mean[at]), int(exponent[at])
+    return TargetScale(float(np.ldexp(mean, unit)), float(np.ldexp(spread, unit)))
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def open_for_predict(
         )
     kind = Kind.NUMBER if classes is None else classes.read_as
     weights = () if encoding.weight is None else ((encoding.weight, Kind.NUMBER),)
-    known = ((encoding.target, kind), *weights) if with_target else ()
+    known = (*((name, kind) for name in encoding.targets), *weights) if with_target else ()
     along = Along((), False, opened[0].names if raw else keep) if typed else Along(keep, raw)
     return PredictInput(
         sources=opened,

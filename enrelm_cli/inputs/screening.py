@@ -50,7 +50,7 @@ def problems_of(survey: Survey, roles: Roles, missing: str) -> Iterator[DataErro
             )
     apart = _apart(survey)
     if len(apart) == len(survey.columns):
-        beside = "" if roles.target is None else f" beside the target {roles.target!r}"
+        beside = "" if roles.target is None else f" beside the target {listed([repr(one) for one in roles.targets])}"
         yield DataError(
             f"{survey.table.label}: no input column is left{beside}",
             "; ".join(f"{name!r}: {why}" for name, why in list(apart.items())[:3])
@@ -75,8 +75,8 @@ def encoding_of(survey: Survey, roles: Roles, missing: str) -> Encoding:
     weighed = class_weights(roles.class_weight, classes, facts.levels or {})
     if weighed is not None and classes is not None:
         notes = (*notes, weights_note(weighed, classes.levels or ()))
-    read = survey.table.options
-    return Encoding(specs, roles.target or "", way, notes, read, left_out, roles.weight, unit, classes, weighed)
+    first, read = roles.target or "", survey.table.options
+    return Encoding(specs, first, way, notes, read, left_out, roles.weight, unit, classes, weighed, roles.also)
 
 
 def _apart(survey: Survey) -> dict[str, str]:
@@ -103,19 +103,30 @@ def _left_out(survey: Survey, column: InputColumn, facts: ColumnFacts) -> str | 
 
 
 def _target_problems(survey: Survey, roles: Roles) -> Iterator[DataError]:
-    label, target = survey.table.label, survey.target
+    label = survey.table.label
     if not survey.rows and survey.weights.zero:
         return
     if not survey.rows:
-        yield DataError(f"{label}: the target {roles.target!r} is missing in every row", "name another with --target")
+        named = listed([repr(one) for one in roles.targets])
+        missing = (
+            f"no row has all of the targets {named}" if roles.also else f"the target {named} is missing in every row"
+        )
+        yield DataError(f"{label}: {missing}", "name another with --target")
     elif (column := target_column(survey.table, roles)) is not None and column.has_levels:
         yield from _class_problems(survey, column)
-    elif target.infinite:
-        yield _infinite(survey, str(roles.target))
-    elif target.lowest == target.highest:
-        value = cells.number_text(target.lowest)
+    else:
+        for name, facts in zip(roles.targets, survey.targets, strict=True):
+            yield from _number_problems(survey, name, facts)
+
+
+def _number_problems(survey: Survey, name: str, facts: ColumnFacts) -> Iterator[DataError]:
+    """Of a target that is a number."""
+    if facts.infinite:
+        yield _infinite(survey, name)
+    elif facts.lowest == facts.highest:
         yield DataError(
-            f"{label}: the target {roles.target!r} is {value} in every row: there is nothing to learn",
+            f"{survey.table.label}: the target {name!r} is {cells.number_text(facts.lowest)} in every row: "
+            "there is nothing to learn",
             "name another with --target",
         )
 
@@ -187,7 +198,8 @@ def _missing_problems(survey: Survey) -> Iterator[DataError]:
 def _notes(survey: Survey, columns: Sequence[Column], left_out: Sequence[LeftOut], missing: Missing) -> tuple[str, ...]:
     notes = []
     if survey.without_target:
-        notes.append(f"{_rows(survey.without_target)} without a target left out")
+        lacking = "without all of the targets" if survey.also else "without a target"
+        notes.append(f"{_rows(survey.without_target)} {lacking} left out")
     if survey.weights.zero:
         notes.append(f"{_rows(survey.weights.zero)} of weight 0 left out")
     if survey.roles.weight is not None:

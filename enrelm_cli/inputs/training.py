@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from enrelm_cli.fold.folds import Chunk, Engine, LocalEngine, S, joined
-from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers, with_weights
+from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers, hash_targets, with_weights
 from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
@@ -20,10 +20,12 @@ from enrelm_cli.inputs.moments import (
     class_scale_of,
     exponents,
     input_map_of,
-    target_scale_of,
+    target_scales_of,
 )
 from enrelm_cli.inputs.split import Side, Split
 from enrelm_cli.inputs.standard import View
+from enrelm_cli.inputs.targets.rows import OneTarget, with_target
+from enrelm_cli.inputs.targets.scale import SeveralScale
 from enrelm_cli.table.table import Kind
 from enrelm_cli.types import Array
 
@@ -48,6 +50,18 @@ class Rows:
     lowest_target: float = -np.inf  # of every row, whichever its side
     classes: tuple[str, ...] | None = None  # sorted; a row's target is the place of its class. None: a number
     spare: int = 1 << 30  # bytes that a fit may keep beside the rows to save work
+    also: tuple[tuple[str, float], ...] = ()  # more targets, each with its lowest value: y of a chunk is (t, q) then
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return (self.target, *(name for name, _ in self.also))
+
+    def of_target(self, place: int) -> Rows:
+        """The rows with one of several targets, as a fit of it alone has them."""
+        name, lowest = ((self.target, self.lowest_target), *self.also)[place]
+        pieces = [OneTarget(piece, place) for piece in self.pieces]
+        sample = with_target(self.sample, place)
+        return replace(self, pieces=pieces, sample=sample, target=name, lowest_target=lowest, also=())
 
     def fold(self, partial: Callable[[Chunk], S], label: str) -> S:
         return self.engine.fold(self.pieces, partial, label, self.total)
@@ -56,7 +70,7 @@ class Rows:
 def even_sample(chunk: Chunk) -> Chunk:
     """The rows with the smallest hash of their unit, sorted by it; those of one unit by the hash of their targets."""
     weight = None if chunk.weight is None else hash_numbers(chunk.weight)
-    return chunk.take(first_rows(chunk.unit, with_weights(hash_numbers(chunk.y), weight), SAMPLE_ROWS))
+    return chunk.take(first_rows(chunk.unit, with_weights(hash_targets(chunk.y), weight), SAMPLE_ROWS))
 
 
 @dataclass(frozen=True)
@@ -117,6 +131,7 @@ class Training:
     T: int  # training rows
     target_range: tuple[float, float] = (0.0, 0.0)  # smallest and largest target of the training rows
     total_weight: float | None = None  # of the training rows; None: T
+    also_ranges: tuple[tuple[float, float], ...] = ()  # of the targets after the first
 
     @property
     def weight(self) -> float:
@@ -145,6 +160,14 @@ class Training:
             cut(self.sample(), PIECE_ROWS // 8), partial, "sample"
         )
 
+    def of_target(self, place: int) -> Training:
+        """The same rows with one of several targets, on its own scale."""
+        scale = self.view.target_scale
+        assert isinstance(scale, SeveralScale)
+        view = replace(self.view, target_scale=scale.scales[place])
+        ends = (self.target_range, *self.also_ranges)[place]
+        return replace(self, rows=self.rows.of_target(place), view=view, target_range=ends, also_ranges=())
+
     def through(self, input_map: InputMap, target_scale: Scale) -> Training:
         """The same rows through another map."""
         return replace(self, view=View(self.view.split, input_map, target_scale))
@@ -157,11 +180,14 @@ def training(rows: Rows, split: Split) -> Training:
     exponent = exponents(expansion(rows.sample.X), rows.sample.y)
     moments = rows.fold(MomentsOf(split, Side.TRAIN, expansion, exponent), "moments")
     scale: Scale
-    if rows.classes is None:
-        scale = target_scale_of(moments, exponent, rows.target)
-    else:
+    if rows.classes is not None:
         counted = rows.fold(CountClasses(split, Side.TRAIN, len(rows.classes)), "counting classes")
         scale = class_scale_of(counted["counts"], rows.target)
+    elif rows.also:
+        scale = SeveralScale(target_scales_of(moments, exponent, rows.targets))
+    else:
+        (scale,) = target_scales_of(moments, exponent, rows.targets)
     inputs = input_map_of(expansion, moments, exponent, expansion.names(rows.columns))
-    low, high = (float(np.ldexp(end[-1], int(exponent[-1]))) for end in (moments.low, moments.high))
-    return Training(rows, View(split, inputs, scale), moments.count, (low, high), moments.weight)
+    low, high = (np.ldexp(end, exponent)[expansion.width :] for end in (moments.low, moments.high))
+    ranges = tuple(zip(low.tolist(), high.tolist(), strict=True))
+    return Training(rows, View(split, inputs, scale), moments.count, ranges[0], moments.weight, ranges[1:])

@@ -192,18 +192,25 @@ def jackknife(left: Array) -> float | None:
     return float(np.sqrt((B - 1) / B * np.sum((left - left.mean()) ** 2)))
 
 
-def within_a_standard_error(sums: Sums, power: int) -> tuple[int, tuple[bool, ...]]:
+def within_a_standard_error(targets: Sequence[Sums], power: int) -> tuple[int, tuple[bool, ...]]:
     """The network with the smallest error, and for each whether it is as good: paired, on the same rows.
 
-    Err - Err_best <= its own standard error.
+    Err - Err_best <= its own standard error; of several targets Err is the mean of theirs.
     """
-    each = [{name: value[k] for name, value in sums.values.items()} for k in range(len(sums["rows"]))]
     with np.errstate(all="ignore"):
-        errors = np.array([_relative(one, power) for one in each])
-        left = np.array([[_relative(one, power) for one in _without_each(of)] for of in each])
+        both = [_errors_and_left_out(sums, power) for sums in targets]
+        errors = np.mean([errors for errors, _ in both], axis=0)
+        left = np.mean([left for _, left in both], axis=0)
     best = int(np.argmin(np.where(np.isnan(errors), np.inf, errors)))
     spreads = [jackknife(of - left[best]) for of in left]
     return best, tuple(k == best or as_good(errors[k] - errors[best], spread) for k, spread in enumerate(spreads))
+
+
+def _errors_and_left_out(sums: Sums, power: int) -> tuple[Array, Array]:
+    """Err of each network (k,), and without one block each (k, B)."""
+    each = [{name: value[k] for name, value in sums.values.items()} for k in range(len(sums["rows"]))]
+    errors = np.array([_relative(one, power) for one in each])
+    return errors, np.array([[_relative(one, power) for one in _without_each(of)] for of in each])
 
 
 def mean_of(metrics: Sequence[Metrics]) -> Metrics:

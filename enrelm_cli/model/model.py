@@ -12,7 +12,7 @@ import numpy as np
 
 from enrelm_cli.errors import DataError, ModelFileError
 from enrelm_cli.inputs.checks import must, number, whole
-from enrelm_cli.inputs.classes.scale import ClassScale, Scale, scale_from
+from enrelm_cli.inputs.classes.scale import ClassScale, ModelScale, scale_from
 from enrelm_cli.inputs.encoding import Encoding
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.target_scale import TargetScale
@@ -38,7 +38,7 @@ _NEAR, _PROFILED = 500, 4096
 class Model:
     encoding: Encoding
     input_map: InputMap
-    target_scale: Scale
+    target_scale: ModelScale
     network: Network
     card: ModelCard
     intervals: Intervals = field(default_factory=Intervals)
@@ -58,7 +58,7 @@ class Model:
         scale = self.target_scale
         assert isinstance(scale, ClassScale)
         assert self.calibration is not None
-        blocks = self._blocks(X, limit)
+        blocks = self.blocks(X, limit)
         z = np.concatenate([self.network.predict(self.input_map.inputs(block)) for block in blocks])
         if not np.isfinite(z).all():
             raise DataError(
@@ -87,7 +87,7 @@ class Model:
             return labels(self.probabilities(X, limit)).astype(float)
         return self.predict_with(X, np.zeros(0), limit)[:, 0]
 
-    def _blocks(self, X: Array, limit: int) -> list[Array]:
+    def blocks(self, X: Array, limit: int) -> list[Array]:
         """A column of 10,000 levels makes 10,000 inputs of a raw number, a row meets every landmark."""
         numbers = max(self.input_map.expansion.width, self.network.kernel_values)
         rows = block_rows(numbers, most=max(len(X), 1), limit=limit)
@@ -95,21 +95,25 @@ class Model:
 
     def predict_with(self, X: Array, times: Array, limit: int = BLOCK_BYTES) -> Array:
         """Predictions, and where they and so many spreads of errors lie: (t, columns), (k,) -> (t, 1 + k)."""
-        predicted = np.concatenate([self._block(block, times) for block in self._blocks(X, limit)])
-        self._check_finite(predicted[:, 0])
+        predicted = np.concatenate([self._block(block, times) for block in self.blocks(X, limit)])
+        self.check_finite(predicted[:, 0])
         return predicted
 
     def _block(self, raw: Array, times: Array) -> Array:
-        scale = self.target_scale
-        assert isinstance(scale, TargetScale)
         # Far outside of the training rows, or with a target near the end of the numbers, a sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             X = self.input_map.inputs(raw)
             z = self.network.predict(X)
-            y_hat = scale.back(z)[:, None]
+        return self.from_scores(X, z, times)
+
+    def from_scores(self, X: Array, z: Array, times: Array) -> Array:
+        """The same of inputs X (t, d) for which the network predicts z (t,)."""
+        scale = self.target_scale
+        assert isinstance(scale, TargetScale)
+        y_hat = scale.back(z)[:, None]
         return np.hstack([y_hat, self.intervals.at(X, z, times, scale)]) if len(times) else y_hat
 
-    def _check_finite(self, y_hat: Array) -> None:
+    def check_finite(self, y_hat: Array) -> None:
         if not np.isfinite(y_hat).all():
             count = int(np.count_nonzero(~np.isfinite(y_hat)))
             raise DataError(

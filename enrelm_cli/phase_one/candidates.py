@@ -19,7 +19,7 @@ import numpy as np
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.fold.weights import Weights, mean, times
-from enrelm_cli.inputs.classes.scale import Scale
+from enrelm_cli.inputs.classes.scale import ClassScale, Scale
 from enrelm_cli.inputs.maps.column_map import ColumnMap, folds_of
 from enrelm_cli.inputs.maps.dates import DAY_OF_YEAR, DAYS, MONTH, PARTS, VALUE
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
@@ -84,15 +84,21 @@ def _unforeseen(data: Training, settings: InputSettings, scale: Scale, sums: dic
     Later rows lie beyond all days that were seen, and a season that was seen once is no season. (An autoregressive
     series of 800 rows whose days were kept for 1 % less validated 0.71 and had 1.49 on the next 10,000.)
     """
-    if data.rows.time is None or not isinstance(scale, TargetScale):
+    if data.rows.time is None or isinstance(scale, ClassScale):
         return ()
     tried = {without: _robust(data, settings, sums, without) for without in _WITHOUT}
     rows = {without: data.through(one, scale) for without, one in tried.items()}
-    errors = {without: Candidate(one, distinct_rows(one.sample())).shared_error() for without, one in rows.items()}
+    errors = {without: _shared_error(one) for without, one in rows.items()}
     best = _WITHOUT[0]
     for without in _WITHOUT[1:]:
         best = without if errors[without] < _CLEARLY * errors[best] else best
     return best
+
+
+def _shared_error(data: Training) -> float:
+    """Of several targets the mean."""
+    targets = [data.of_target(k) for k in range(len(data.rows.targets))] if data.rows.also else [data]
+    return float(np.mean([Candidate(one, distinct_rows(one.sample())).shared_error() for one in targets]))
 
 
 def _left_out_of(like: InputMap, data: Training) -> tuple[str, ...]:
@@ -103,8 +109,14 @@ def _left_out_of(like: InputMap, data: Training) -> tuple[str, ...]:
 
 def _scales(data: Training, settings: InputSettings) -> tuple[Scale, ...]:
     plain = data.view.target_scale
-    if not isinstance(plain, TargetScale):
-        return (plain,)  # classes have one scale
+    # Classes have one scale; those of several targets are chosen before (`several.py`).
+    return scales_of(data, settings) if isinstance(plain, TargetScale) else (plain,)
+
+
+def scales_of(data: Training, settings: InputSettings) -> tuple[TargetScale, ...]:
+    """Of one target that is a number, its own first."""
+    plain = data.view.target_scale
+    assert isinstance(plain, TargetScale)
     sample = data.sample()
     low, high = plain.standard(np.array(data.target_range))
     wanted = [one for one in TRANSFORMS if settings.transform in ("auto", one)]

@@ -38,6 +38,7 @@ from enrelm_cli.phase_one.eigenbasis import (
 from enrelm_cli.phase_one.explore import following, search
 from enrelm_cli.phase_one.frozen import LayerGram
 from enrelm_cli.phase_one.landmarks import PAPER_LANDMARKS, Landmarks, check_all, choose, kernel_landmarks
+from enrelm_cli.phase_one.several import column_of, eigen_of_target, with_scales
 from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
 
 if TYPE_CHECKING:
@@ -94,6 +95,9 @@ def tune(
         return Tuned(start, data, fixed_kernel(settings), many)
     if start is Start.PAPER:
         return Tuned(start, data, fixed_kernel(settings), PAPER_LANDMARKS)
+    if found is None and data.rows.also:
+        known = near or before
+        data = with_scales(data, method, None if known is None else known.data)
     if near is not None and near.tuning is not None:
         transform = near.data.view.target_scale.transform
         method, before = replace(method, inputs=replace(method.inputs, transform=transform)), near
@@ -151,6 +155,10 @@ class Gram:
     def eigenbasis(self, centred: bool, sides: tuple[Side, ...] = (Side.TRAIN,)) -> EigenBasis:
         return landmark_basis(self.kernel, self.landmarks, self.projection.R, self.sums.total(sides), centred)
 
+    def of_target(self, place: int) -> Gram:
+        """The same for one of several targets."""
+        return replace(self, sums=SideSums({side: column_of(one, place) for side, one in self.sums.sides.items()}))
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -162,6 +170,9 @@ class Counts:
 
     def eigenbasis(self, centred: bool) -> EigenBasis:
         return full_basis(self.kernel, self.landmarks, self.sums, centred)
+
+    def of_target(self, place: int) -> Counts:
+        return replace(self, sums=column_of(self.sums, place))
 
 
 @dataclass(frozen=True)
@@ -183,6 +194,9 @@ class Unsummed:
         Z = self.landmarks.Z
         features = KernelFeatures(self.kernel, Z, np.zeros((len(Z), 0)), np.zeros(0))
         return EigenBasis(np.zeros(0), features, np.zeros(0), self.weight(sides))
+
+    def of_target(self, place: int) -> Unsummed:
+        return self
 
 
 def no_sums(chunk: Chunk) -> Sums:
@@ -226,6 +240,12 @@ class Basis:
     @property
     def landmarks(self) -> Landmarks:
         return self.sums.landmarks
+
+    def of_target(self, place: int) -> Basis:
+        """The same for one of several targets."""
+        assert not isinstance(self.sums, LayerGram)  # what is frozen has one target
+        tuned = replace(self.tuned, data=self.data.of_target(place))
+        return Basis(tuned, self.sums.of_target(place), eigen_of_target(self.eigen, place))
 
     def on(self, scale: Scale) -> Basis:
         """The same basis, whose predictions come back through another scale of the same transform."""

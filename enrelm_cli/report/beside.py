@@ -87,6 +87,10 @@ class PredictReport:
     drift: DriftFacts | None = None
 
     @property
+    def has_known_targets(self) -> bool:
+        return self.errors is not None or self.metrics is not None
+
+    @property
     def interval(self) -> float | None:
         """Of the first; `intervals` has them all."""
         return self.intervals[0].level if self.intervals else None

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from enrelm_cli.judge.curve import Curve
 from enrelm_cli.report import words
-from enrelm_cli.report.blocks import Block, Grid, Headline, Remarks, facts_of, metrics_line, offered, read
+from enrelm_cli.report.blocks import Block, Command, Grid, Remarks, facts_of, metrics_line, offered, read
 from enrelm_cli.report.check_view import check_brief
 from enrelm_cli.report.compare_view import compare_view, error_name, of_classes
 from enrelm_cli.report.curve_view import curve_view
 from enrelm_cli.report.explain_report import ExplainReport
 from enrelm_cli.report.explain_view import explain_brief
 from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport
+from enrelm_cli.report.targets.reports import TargetsCurve, TargetsInfo, TargetsPredict, TargetsReport
+from enrelm_cli.report.targets.views import targets_brief
 from enrelm_cli.report.views import Report, candidates_grid, fit_errors, fit_rows, fit_view, view
 
 _COLUMNS = 4
@@ -20,6 +22,8 @@ _EFFECTS = 5  # of a screen that shows a plot as well
 
 
 def brief_view(report: Report) -> list[Block]:
+    if isinstance(report, TargetsReport | TargetsCurve | TargetsPredict | TargetsInfo):
+        return [*targets_brief(report), *_last_command(view(report))]
     if isinstance(report, FitReport):
         return _fit(report)
     if isinstance(report, CurveReport):
@@ -77,7 +81,7 @@ def _compare(report: CompareReport) -> list[Block]:
 
 
 def _last_command(blocks: Sequence[Block]) -> list[Block]:
-    return [block for block in blocks[-1:] if not isinstance(block, (Headline, Grid, Remarks))]
+    return [block for block in blocks[-1:] if isinstance(block, Command)]
 
 
 def _most_relevant(relevance: Sequence[tuple[str, float]]) -> str:

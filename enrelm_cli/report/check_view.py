@@ -70,7 +70,7 @@ def _facts(report: CheckReport) -> Facts:
     made = f"{words.counted(inputs, 'input')} of the kernel variants from {words.counted(used, 'column')}"
     return facts_of(
         ("rows", "" if report.rows is None else words.count(report.rows)),
-        ("target", report.target or "none given: --target COL finds leaks and drift, too"),
+        ("target", ", ".join(report.targets) or report.target or "none given: --target COL finds leaks and drift, too"),
         ("inputs", made if report.columns else ""),
     )
 

@@ -324,6 +324,7 @@ class CheckReport:
     hash: str
     settings: Json
     next_command: str | None = None  # to type next, where the caller knows how the table was named
+    targets: tuple[str, ...] = ()  # where there are several
 
     @property
     def fits(self) -> bool:
@@ -338,6 +339,7 @@ class CheckReport:
             "name": self.name,
             "rows": self.rows,
             "target": self.target,
+            "targets": list(self.targets) or ([] if self.target is None else [self.target]),
             "fits": self.fits,
             "findings": [finding.to_json() for finding in self.findings],
             "columns": [column.to_json() for column in self.columns],

@@ -46,10 +46,12 @@ from enrelm_cli.report.explain_report import ExplainReport
 from enrelm_cli.report.explain_view import explain_view
 from enrelm_cli.report.glossary import GlossaryReport
 from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, InfoReport, Json
+from enrelm_cli.report.targets.reports import OfTargets, TargetsCurve, TargetsInfo, TargetsPredict, TargetsReport
+from enrelm_cli.report.targets.views import targets_view
 from enrelm_cli.report.updating.update_report import UpdateReport, history_grid, update_view
 
 Fitted = FitReport | CurveReport | CompareReport | UpdateReport
-Report = Fitted | PredictReport | InfoReport | CheckReport | ExplainReport | GlossaryReport
+Report = Fitted | PredictReport | InfoReport | CheckReport | ExplainReport | GlossaryReport | OfTargets
 
 # Relevances and levels beyond these are summed up in words.
 _RELEVANCES = 10
@@ -57,6 +59,8 @@ _RELEVANCES = 10
 
 def view(report: Report) -> list[Block]:
     """The blocks of any report."""
+    if isinstance(report, TargetsReport | TargetsCurve | TargetsPredict | TargetsInfo):
+        return targets_view(report, [view(one) for one in report.reports])
     if isinstance(report, FitReport):
         return fit_view(report)
     if isinstance(report, CurveReport):

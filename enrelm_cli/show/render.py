@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from enrelm_cli.report.blocks import Block
     from enrelm_cli.report.explain_report import ExplainReport
     from enrelm_cli.report.reports import CompareReport, CurveReport
+    from enrelm_cli.report.targets.reports import TargetsPredict
     from enrelm_cli.report.views import Report
     from enrelm_cli.show.page import PageReport
     from enrelm_cli.show.plots import Drawable
@@ -84,7 +85,7 @@ def _draw(report: Report, screen: Screen) -> None:
     draw(screen, _with_plot(report, screen, blocks, brief))
 
 
-def errors(screen: Screen, report: PredictReport) -> None:
+def errors(screen: Screen, report: PredictReport | TargetsPredict) -> None:
     """How good predictions were, on stderr: stdout carries the predictions. Its notes are shown as warnings before."""
     if screen.quiet:
         return

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -60,8 +61,13 @@ def rows_of(report: Report) -> list[dict[str, Any]]:
     from enrelm_cli.report.explain_report import ExplainReport, csv_rows
     from enrelm_cli.report.glossary import GlossaryReport
     from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport
+    from enrelm_cli.report.targets.reports import TargetsCurve, TargetsInfo, TargetsPredict, TargetsReport
     from enrelm_cli.report.updating.update_report import UpdateReport
 
+    if isinstance(report, TargetsReport | TargetsCurve | TargetsPredict | TargetsInfo):
+        reports: Sequence[Report] = report.reports
+        pairs = zip(report.targets, reports, strict=True)
+        return [{"target": name, **row} for name, one in pairs for row in rows_of(one)]
     if isinstance(report, FitReport):
         knee = report.choices.knee
         return [

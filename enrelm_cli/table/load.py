@@ -171,7 +171,7 @@ def _candidates(options: ReadAs, roles: Roles, reading: Reading) -> Candidates:
     """The notations that a column of texts may be written in."""
     dated = {name: (found.notation,) for name, found in options.formats}
     numbers = number_notations(options.decimal)
-    only_numbers = {roles.target, roles.weight, *roles.numeric}
+    only_numbers = {*roles.targets, roles.weight, *roles.numeric}
     # A class is the text that stands there, however much it looks like a number or a date.
     texts = {*roles.categorical, roles.target if roles.task == "classification" else None}
     return {
@@ -188,7 +188,7 @@ def _decisions(parsed: Sequence[_Parsed], options: ReadAs, roles: Roles) -> dict
         for name, found in result.census.items():
             census[name] = census[name].merge(found) if name in census else found
     # Where the user named the column, only a word for nothing may stand beside its numbers: a typo is an error.
-    named = {roles.target, roles.weight, *roles.numeric, *(name for name, _ in options.formats)}
+    named = {*roles.targets, roles.weight, *roles.numeric, *(name for name, _ in options.formats)}
     decided = {name: decide(name, found, name in named) for name, found in census.items()}
     return {name: found for name, found in decided.items() if found is not None}
 
@@ -213,21 +213,25 @@ def wrong_columns(table: Table, loaded: Table, roles: Roles) -> Iterator[tuple[s
     if roles.time is not None and kinds[roles.time] not in (Kind.NUMBER, Kind.DATE, Kind.ZONED):
         hint = "--time needs dates or numbers; --date-format COL=%d/%m/%Y says how dates are written"
         yield roles.time, _wrong(table, roles.time, Kind.NUMBER, hint=hint)
-    if roles.target is not None and not _may_be_target(kinds[roles.target], roles.task):
-        yield roles.target, not_numbers(table, roles.target)
+    for name in roles.targets:
+        if not _may_be_target(kinds[name], roles):
+            yield name, not_numbers(table, name, several=bool(roles.also))
     if roles.weight is not None and kinds[roles.weight] not in (Kind.NUMBER, Kind.BOOLEAN):
         hint = "a weight is a number, 0 or more: name another column with --weight"
         yield roles.weight, _wrong(table, roles.weight, Kind.NUMBER, hint=hint)
 
 
-def _may_be_target(kind: Kind, task: str) -> bool:
-    """Texts are classes, unless the user said that they are numbers."""
-    return kind in (Kind.NUMBER, Kind.BOOLEAN) or task == "classification" or (task == "auto" and kind is Kind.TEXT)
+def _may_be_target(kind: Kind, roles: Roles) -> bool:
+    """Texts are classes, unless the user said that they are numbers; several targets are numbers."""
+    if roles.also or roles.task == "regression":
+        return kind is Kind.NUMBER or (kind is Kind.BOOLEAN and roles.task == "regression")
+    return kind in (Kind.NUMBER, Kind.BOOLEAN, Kind.TEXT) or roles.task == "classification"
 
 
-def not_numbers(table: Table, target: str) -> DataError:
+def not_numbers(table: Table, target: str, several: bool = False) -> DataError:
     """The cells of a target that are none, and what to type."""
     hint = "a target is a column of numbers, or of classes with --task classification; --null TOKEN for a missing value"
+    hint = f"several targets are numbers: fit {target!r} on its own, or --null TOKEN" if several else hint
     return _wrong(table, target, Kind.NUMBER, hint=hint)
 
 

@@ -103,7 +103,7 @@ def _with_held(table: Table, held: Sequence[Source], roles: Roles) -> Table:
 
 def table_of(sources: Sequence[Source], options: ReadAs, roles: Roles) -> Table:
     """Sources with the same columns. What is neither numbers, dates nor texts is left out, unless a role names it."""
-    single = {roles.target, roles.weight, *roles.split_by}
+    single = {*roles.targets, roles.weight, *roles.split_by}
     named = {*single, *roles.inputs, *roles.numeric, *roles.categorical, *roles.drop, *roles.keep}
     unreadable = {name: shorten(str(kind)) for _, name, kind in unreadable_columns(sources) if name not in named}
     names = tuple(name for name in sources[0].names if name not in unreadable)

@@ -357,14 +357,6 @@ def test_a_misspelt_option_suggests_the_right_one(sample_data: Path) -> None:
     assert "--target" in outcome.stderr
 
 
-@pytest.mark.parametrize("command", ["fit", "curve", "compare", "check"])
-def test_a_second_target_is_refused_and_never_a_silent_choice(command: str) -> None:
-    outcome = run(command, "sample_data/friedman.csv", "--target", "y", "-t", "x1")
-    assert outcome.code == 2
-    assert "--target was given more than once" in outcome.stderr
-    assert "hint: fit one model for each of them" in outcome.stderr
-
-
 @pytest.mark.parametrize("command", ["fit", "curve", "compare"])
 def test_without_a_target_the_columns_are_named(command: str, tmp_path: Path) -> None:
     table = tmp_path / "t.csv"

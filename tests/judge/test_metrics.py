@@ -92,7 +92,7 @@ def test_a_method_is_as_good_where_the_paired_difference_is_within_its_standard_
     noise -= noise.mean()
     squares = np.array([own, own + 0.1 * noise + 0.001, own + 0.1 * noise + 0.1])
     rows = np.full((3, BLOCKS), 10.0)
-    best, tied = within_a_standard_error(Sums({"rows": rows, "squares": squares, "base": 2.0 * rows}), 2)
+    best, tied = within_a_standard_error([Sums({"rows": rows, "squares": squares, "base": 2.0 * rows})], 2)
     assert best == 0
     assert tied == (True, True, False)
     assert as_good(0.0, None)

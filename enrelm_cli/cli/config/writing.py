@@ -55,9 +55,9 @@ def _given(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
         hint = f"did you mean {close[0]}?" if close else "name a command such as fit, or a saved model"
         raise UsageError(f"there is no command {first!r}", hint)
     from enrelm_cli.commands.recipe import recipe_of
-    from enrelm_cli.commands.saved import load_model
+    from enrelm_cli.commands.saved import load_models
 
-    return "fit", dict(recipe_of(load_model(first)))
+    return "fit", dict(recipe_of(load_models(first)))
 
 
 def _refuse_signatures(value: Any) -> None:

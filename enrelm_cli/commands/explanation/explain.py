@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enrelm_cli.commands.beside.judging import errors_of
 from enrelm_cli.commands.explanation.summaries import fitted_data, summaries
-from enrelm_cli.commands.predict import errors_of
 from enrelm_cli.commands.saved import load_model
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Engine, one_blas_thread
@@ -55,11 +55,16 @@ class ExplainSettings:
 
 
 def explain(
-    path: str, sources: Sequence[str], wanted: ExplainSettings, read: ReadOptions, engine: Engine
+    path: str,
+    sources: Sequence[str],
+    wanted: ExplainSettings,
+    read: ReadOptions,
+    engine: Engine,
+    target: str | None = None,
 ) -> ExplainReport:
     """One pass over the rows, then everything from its even sample."""
     timer = Stopwatch()
-    model = load_model(path)
+    model = load_model(path, "one is explained at a time: name it with --target", target)
     model.network.require()
     if model.classes is not None:
         raise UsageError(

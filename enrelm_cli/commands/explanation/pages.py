@@ -6,12 +6,13 @@ import numpy as np
 
 from enrelm_cli.commands.explanation.explain import ExplainSettings, explained
 from enrelm_cli.commands.explanation.summaries import fitted_data, summaries
+from enrelm_cli.commands.info import info_of
 from enrelm_cli.commands.saved import load_model
 from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.judge.explanation.gather import gathered, interval_ends
 from enrelm_cli.model.model import Model
 from enrelm_cli.report.explain_report import ModelPage
-from enrelm_cli.report.reports import FitReport, InfoReport
+from enrelm_cli.report.reports import FitReport
 from enrelm_cli.stopwatch import Stopwatch
 
 
@@ -26,10 +27,10 @@ def fit_page(report: FitReport, model: Model) -> ModelPage:
     return ModelPage(report, summaries(model), found, _widths(model, sample), report.data)
 
 
-def info_page(report: InfoReport, path: str) -> ModelPage:
+def info_page(path: str) -> ModelPage:
     """Of a saved model alone: it keeps no row, so it has no effects to show."""
-    model = load_model(path)
-    return ModelPage(report, summaries(model), None, (), fitted_data(model))
+    model = load_model(path, "a page shows one")
+    return ModelPage(info_of(model, path), summaries(model), None, (), fitted_data(model))
 
 
 def _widths(model: Model, sample: Chunk) -> tuple[tuple[float, float], ...]:

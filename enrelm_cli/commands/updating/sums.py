@@ -52,7 +52,7 @@ class KeepRows:
             side: Sums({**sums.values, **_linear(seen[side]), **_counts(own[side], scale)})
             for side, sums in gram.sides.items()
         }
-        u = chunk.y if isinstance(scale, ClassScale) else scale.standard(chunk.y)
+        u = scale.standard(chunk.y) if isinstance(scale, TargetScale) else chunk.y
         ends = (float(u.min()), float(u.max())) if len(u) else (np.inf, -np.inf)
         nothing = np.zeros((0, self.view.input_map.d))
         sample = KeptRows(nothing, np.zeros(0), chunk.X[:0], np.zeros(0, np.uint64), every=self.every_row)

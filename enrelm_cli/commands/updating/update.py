@@ -22,6 +22,7 @@ from enrelm_cli.inputs.dataset import Dataset
 from enrelm_cli.inputs.split import HashSplit
 from enrelm_cli.inputs.survey.cells import InputColumn
 from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.inputs.targets.scale import SeveralScale
 from enrelm_cli.judge.fitting import FittedVariant
 from enrelm_cli.model import artifact
 from enrelm_cli.model.document import canonical, checksums
@@ -59,6 +60,7 @@ def for_updates(names: Sequence[str], split: SplitSettings, dataset: Dataset) ->
 def kept_of(model: Model, winner: FittedVariant, method: MethodSettings, hashed: str, engine: Engine) -> Finished:
     """A fitted model with what it keeps of its rows: one more pass. Its weights are then those of the sums."""
     data, scale = winner.basis.data, winner.basis.data.view.target_scale
+    assert not isinstance(scale, SeveralScale)
     split = data.view.split
     rare = split.kept if isinstance(split, KeptClasses) else ()
     split = split.split if isinstance(split, KeptClasses) else split
@@ -75,12 +77,15 @@ def kept_of(model: Model, winner: FittedVariant, method: MethodSettings, hashed:
 # --- fit --like ------------------------------------------------------------------------------------------------------
 
 
+_ONE = "sums are kept of one"
+
+
 def like(
     path: str, sources: Sequence[str], roles: Roles, read: ReadOptions, engine: Engine
 ) -> tuple[UpdateReport, Model]:
     """Settings, kernel, landmarks and encoding of another model for the rows of another table: no search."""
     timer = Stopwatch()
-    parent = load_model(path)
+    parent = load_model(path, _ONE)
     kept = required(parent, path)
     said = {"target": roles.target, "weight": roles.weight}
     if replace(roles, target=None, weight=None) != Roles() or any(
@@ -120,11 +125,11 @@ class Wanted:
 def update(wanted: Wanted, read: ReadOptions, engine: Engine) -> UpdateReport:
     """The sums of the tables are made first; then the file is locked, read again, changed and replaced as a whole."""
     timer = Stopwatch()
-    before = load_model(wanted.path)
+    before = load_model(wanted.path, _ONE)
     added, removed = _tables(before, wanted, read, engine)
     own = wanted.output is None or wanted.output == wanted.path
     with artifact.locked(wanted.path if own else None):
-        model = load_model(wanted.path)
+        model = load_model(wanted.path, _ONE)
         if family(model) != family(before):
             raise DataError(f"{wanted.path}: another model was written there meanwhile", "run the command again")
         made = _changed(model, wanted, added, removed, engine)
@@ -231,7 +236,7 @@ def merge(paths: Sequence[str], engine: Engine) -> tuple[UpdateReport, Model]:
     timer = Stopwatch()
     if len(paths) < 2:
         raise UsageError("merge takes two models or more", "enrelm merge a.joblib b.joblib -o all.joblib")
-    models = [load_model(path) for path in paths]
+    models = [load_model(path, _ONE) for path in paths]
     kept = [required(model, path) for model, path in zip(models, paths, strict=True)]
     first = models[0]
     for model, path in zip(models[1:], paths[1:], strict=True):

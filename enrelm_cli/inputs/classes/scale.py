@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from enrelm_cli.columns import wide
 from enrelm_cli.inputs.checks import must, numbers
 from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.inputs.targets.scale import SeveralScale
 from enrelm_cli.types import Array
 
 Codes = NDArray[np.int64]
@@ -128,10 +129,11 @@ class ClassScale:
         return ClassScale(document["counts"])
 
 
-# How a method sees the target, whatever it is.
-Scale = TargetScale | ClassScale
+# How a model sees its target, and how a method sees the target, whatever it is.
+ModelScale = TargetScale | ClassScale
+Scale = ModelScale | SeveralScale
 
 
-def scale_from(document: Mapping[str, Any]) -> Scale:
+def scale_from(document: Mapping[str, Any]) -> ModelScale:
     """Of a model file."""
     return ClassScale.from_document(document) if "kind" in document else TargetScale.from_document(document)

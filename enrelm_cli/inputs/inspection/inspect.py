@@ -50,3 +50,21 @@ def _walked(known: SampledSurvey) -> tuple[str, ...]:
     names = [column.name for column, _ in known.columns if column.kind is not Kind.TEXT]
     target = known.roles.target
     return tuple(names if target is None or known.table.kinds[target] is Kind.TEXT else [*names, target])
+
+
+def inspect_targets(table: Table, roles: Roles, missing: str, engine: Engine) -> Inspection:
+    """Several targets: what a look at each alone finds, and the rows that have all of them."""
+    known = sampled_survey(table, roles, engine)
+    each = []
+    for name in roles.targets:
+        others = tuple(other for other in roles.targets if other != name)
+        each.append(inspect(table, replace(roles, target=name, also=(), drop=(*roles.drop, *others)), missing, engine))
+    found = [unfit("unfit", problem) for problem in problems_of(known, roles, missing)]
+    found = list(dict.fromkeys([*found, *(finding for one in each for finding in one.findings)]))
+    targets = [column for one in each for column in one.columns if column.role == "target"]
+    columns = (*targets, *(column for column in each[0].columns if column.role != "target"))
+    return Inspection(known.rows, columns, tuple(sorted(found, key=_by_level)), known.content_hash)
+
+
+def _by_level(finding: Finding) -> int:
+    return _ORDER.index(finding.level)

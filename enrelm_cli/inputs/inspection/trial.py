@@ -73,14 +73,15 @@ def _without(roles: Roles, apart: set[tuple[str, str]]) -> Roles:
         role: tuple(name for name in getattr(roles, role) if (role, name) not in apart)
         for role in ("inputs", "numeric", "categorical", "drop", "group")
     }
-    for role in ("target", "weight", "time"):
+    for role in ("weight", "time"):
         kept[role] = None if (role, str(getattr(roles, role))) in apart else getattr(roles, role)
+    kept["target"], kept["also"] = tuple(name for name in roles.targets if ("target", name) not in apart), ()
     return replace(roles, **kept)
 
 
 def _nested(sources: Sequence[Source], roles: Roles) -> Iterator[tuple[str, DataError]]:
     """Columns that a role names although they hold lists and the like."""
-    named = {roles.target, roles.weight, *roles.inputs, *roles.numeric, *roles.categorical, *roles.split_by}
+    named = {*roles.targets, roles.weight, *roles.inputs, *roles.numeric, *roles.categorical, *roles.split_by}
     for source, name, kind in unreadable_columns(sources):
         if name in named:
             yield name, unreadable_error(source.label, name, kind)

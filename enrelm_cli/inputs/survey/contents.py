@@ -23,7 +23,7 @@ from enrelm_cli.inputs.survey.facts import (
     TargetRows,
     facts_of,
     input_columns,
-    target_column,
+    target_columns,
     target_rows,
 )
 from enrelm_cli.table.table import Batch, Roles, Table
@@ -43,9 +43,10 @@ class ContentSums:
         sums = tuple((a + b) % (1 << 64) for a, b in zip(self.sums, other.sums, strict=True))
         return ContentSums(self.rows + other.rows, sums)
 
-    def digest(self, columns: Sequence[InputColumn], target: str | None) -> str:
-        """Of names and content, whatever the order of rows, columns and files."""
-        content = repr(([column.name for column in columns], target, self.rows, self.sums))
+    def digest(self, columns: Sequence[InputColumn], target: str | None, also: Sequence[str] = ()) -> str:
+        """Of names and content, whatever the order of rows, columns and files. `also`: more targets."""
+        targets = [target, *also] if also else target
+        content = repr(([column.name for column in columns], targets, self.rows, self.sums))
         return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -134,20 +135,21 @@ class _Surveyor:
     """What is learnt from one batch."""
 
     columns: tuple[InputColumn, ...]
-    target: InputColumn | None  # None: every row counts as one with a target
+    targets: tuple[InputColumn, ...]  # none: every row counts as one with a target
     weight: str | None
     bound: Bound
 
     def __call__(self, batch: Batch) -> _Surveyed:
-        rows = target_rows(batch, self.columns, self.target, self.weight)
+        rows = target_rows(batch, self.columns, self.targets, self.weight)
         key = combine([cells.hashes() for cells in rows.cells], rows.rows)
-        target = with_weights(_target_hashes(rows.target), None if rows.weight is None else hash_numbers(rows.weight))
+        hashes = [_target_hashes(one) for one in (rows.target, *rows.also)]
+        target = hashes[0] if len(hashes) == 1 else combine(hashes)
+        target = with_weights(target, None if rows.weight is None else hash_numbers(rows.weight))
         return _Surveyed(facts_of(rows), content_sums(key, target), self._sample(rows, key, target), self.bound)
 
     def _sample(self, rows: TargetRows, key: Keys, target: Keys) -> Sample:
-        target_name = None if self.target is None else self.target.name
-        single = [name for name in (target_name, self.weight) if name is not None]
-        names = [column.name for column in self.columns] + single
+        names = [column.name for column in (*self.columns, *self.targets)]
+        names += [] if self.weight is None else [self.weight]
         batch = rows.batch.select(sorted(names))
         low = rehash(key, SAMPLE_SALT) <= np.uint64(self.bound.highest)
         if not low.all():
@@ -160,7 +162,7 @@ def _target_hashes(target: Cells) -> Keys:
     return hash_numbers(target.values) if isinstance(target, NumberCells) else target.hashes()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SampledSurvey(Survey):
     """What the whole table is like, what its content hashes to, and an even sample of its rows that have a target."""
 
@@ -176,14 +178,14 @@ class SampledSurvey(Survey):
 
 def sampled_survey(table: Table, roles: Roles, engine: Engine) -> SampledSurvey:
     """All of it in one fold over the pieces of a loaded table: each cell is hashed once."""
-    columns, target = input_columns(table, roles), target_column(table, roles)
-    found = engine.fold(table.pieces, _Surveyor(columns, target, roles.weight, Bound()), "survey", table.rows)
+    columns, targets = input_columns(table, roles), target_columns(table, roles)
+    found = engine.fold(table.pieces, _Surveyor(columns, targets, roles.weight, Bound()), "survey", table.rows)
     sample = found.sample.smallest(SAMPLE_ROWS)
     return SampledSurvey(
         **vars(found.facts),
         table=table,
         roles=roles,
-        content_hash=found.sums.digest(columns, roles.target),
+        content_hash=found.sums.digest(columns, roles.target, roles.also),
         sample=Batch(sample.columns, -1, table.label),
         sample_keys=sample.key,
     )

@@ -24,6 +24,7 @@ class TargetRows:
     without_target: int  # how many others the batch has
     weight: Array | None = None  # (t,) NaN or negative where it is none
     without_weight: int = 0  # how many more, of weight 0
+    also: tuple[Cells, ...] = ()  # of the targets after the first
 
     @property
     def rows(self) -> int:
@@ -31,25 +32,27 @@ class TargetRows:
 
 
 def target_rows(
-    batch: Batch, columns: tuple[InputColumn, ...], target: InputColumn | None, weight: str | None = None
+    batch: Batch, columns: tuple[InputColumn, ...], targets: tuple[InputColumn, ...], weight: str | None = None
 ) -> TargetRows:
-    """`target` None: every row counts as one with a target. Rows of weight 0 are left out."""
+    """Without targets every row counts as one that has them all. Rows of weight 0 are left out."""
     w = None if weight is None else numbers(batch.columns.column(weight))
-    y = _target_cells(batch.columns, target)
+    y, *also = _target_cells(batch.columns, targets)
     present = ~y.missing()
+    for one in also:
+        present &= ~one.missing()
     kept = present if w is None else present & (w != 0.0)
     without = int(len(present) - np.count_nonzero(present))
     unweighted = int(np.count_nonzero(present) - np.count_nonzero(kept))
     rows = batch.columns
     if without or unweighted:
         rows, w = rows.filter(pa.array(kept)), None if w is None else w[kept]
-        y = _target_cells(rows, target)
+        y, *also = _target_cells(rows, targets)
     cells = tuple(column.cells(rows.column(column.name)) for column in columns)
-    return TargetRows(rows, columns, cells, y, without, w, unweighted)
+    return TargetRows(rows, columns, cells, y, without, w, unweighted, tuple(also))
 
 
-def _target_cells(rows: pa.RecordBatch, target: InputColumn | None) -> Cells:
-    return NumberCells(np.zeros(rows.num_rows)) if target is None else target.cells(rows.column(target.name))
+def _target_cells(rows: pa.RecordBatch, targets: tuple[InputColumn, ...]) -> list[Cells]:
+    return [one.cells(rows.column(one.name)) for one in targets] or [NumberCells(np.zeros(rows.num_rows))]
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ class Facts:
     without_target: int
     incomplete: int  # rows with a target and a missing input
     weights: WeightFacts
+    also: tuple[ColumnFacts, ...] = ()  # of the targets after the first
 
     def merge(self, other: Facts) -> Facts:
         columns = tuple(
@@ -106,7 +110,12 @@ class Facts:
             self.without_target + other.without_target,
             self.incomplete + other.incomplete,
             self.weights.merge(other.weights),
+            tuple(mine.merge(theirs, MOST_LEVELS) for mine, theirs in zip(self.also, other.also, strict=True)),
         )
+
+    @property
+    def targets(self) -> tuple[ColumnFacts, ...]:
+        return (self.target, *self.also)
 
 
 def facts_of(rows: TargetRows) -> Facts:
@@ -120,10 +129,11 @@ def facts_of(rows: TargetRows) -> Facts:
         rows.without_target,
         int(np.count_nonzero(incomplete)),
         weight_facts(rows),
+        tuple(one.facts() for one in rows.also),
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Survey(Facts):
     """What the whole table is like."""
 
@@ -136,16 +146,16 @@ class Surveyor:
     """Partial: the facts of a batch."""
 
     columns: tuple[InputColumn, ...]
-    target: InputColumn | None  # None: every row counts as one with a target
+    targets: tuple[InputColumn, ...]  # none: every row counts as one with a target
     weight: str | None
 
     def __call__(self, batch: Batch) -> Facts:
-        return facts_of(target_rows(batch, self.columns, self.target, self.weight))
+        return facts_of(target_rows(batch, self.columns, self.targets, self.weight))
 
 
 def survey(table: Table, roles: Roles, engine: Engine) -> Survey:
     """One fold over the pieces of a loaded table."""
-    surveyor = Surveyor(input_columns(table, roles), target_column(table, roles), roles.weight)
+    surveyor = Surveyor(input_columns(table, roles), target_columns(table, roles), roles.weight)
     facts = engine.fold(table.pieces, surveyor, "survey", table.rows)
     return Survey(**vars(facts), table=table, roles=roles)
 
@@ -157,6 +167,12 @@ def target_column(table: Table, roles: Roles) -> InputColumn | None:
     kind = table.kinds[roles.target]
     guessed = roles.task == "auto" and kind in (Kind.TEXT, Kind.BOOLEAN)
     return InputColumn(roles.target, kind, roles.task == "classification" or guessed)
+
+
+def target_columns(table: Table, roles: Roles) -> tuple[InputColumn, ...]:
+    """All targets; several are numbers."""
+    first = target_column(table, roles)
+    return () if first is None else (first, *(InputColumn(name, table.kinds[name], False) for name in roles.also))
 
 
 def input_columns(table: Table, roles: Roles) -> tuple[InputColumn, ...]:
