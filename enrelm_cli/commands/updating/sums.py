@@ -18,6 +18,7 @@ from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.inputs.split import Side, Sides, Split
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.survey.contents import ContentSums, content_sums
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.model import Model
 from enrelm_cli.model.updating.frozen import Frozen
 from enrelm_cli.model.updating.kept import SIDES, Kept, KeptRows, KeptSums
