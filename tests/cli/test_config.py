@@ -84,13 +84,8 @@ def test_the_next_command_of_a_report_names_what_the_file_said(table: Path, tmp_
         ("[fit]\nneurons = -1", "[fit] neurons: --neurons -1 must be at least 1", ""),
         ("[fit]\nseed = 1979-05-27", "is neither text nor a number", ""),
         ('[fit]\nvariant = "kernle"', "--variant 'kernle' is not one of", "did you mean --variant kernel?"),
-<<<<<<< HEAD
-        ('target = ["a"]', "target is a list", ""),
-        ("drop = [1, [2]]", "is neither text nor a number", ""),
-=======
         ('time = ["a"]', "time is a list", ""),
-        ("drop = [1, [2]]", "is neither a text nor a number", ""),
->>>>>>> f3d2593 (Several targets: run files may list them)
+        ("drop = [1, [2]]", "is neither text nor a number", ""),
         ("a =", "not TOML", "target"),
         ('config = "x"', "no command has an option 'config'", ""),
         ('target = "a"\ntarget = "b"', "not TOML", ""),
