@@ -56,7 +56,7 @@ TESTS = (
 _SECONDS = 20.0
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps its plugins in sets
 class Mapper:
     """A pytest plugin: the lines of the files that each test runs, those of its fixtures included, and its seconds."""
 
@@ -186,7 +186,7 @@ def counted(outcomes: Counter[str]) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
 
 
-@dataclass
+@dataclass(eq=False)
 class Pass:
     """A pytest plugin: instead of running the tests that it is given, one fork for each mutant runs some of them."""
 

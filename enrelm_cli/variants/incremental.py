@@ -93,20 +93,16 @@ def stagewise(sums: Sums, n: int, epsilon: float, tolerance: float, max_steps: i
     c[dead] = 0.0
     G[:, dead] = 0.0
     G[dead, :] = 0.0
-    if c.ndim > 1:
-        return _stagewise_of_several(c, G, norms, float(sums["yy"]), means, n, epsilon, tolerance, max_steps)
-    # A step is some microseconds: Python's own numbers and two calls of BLAS make it half of what numpy's would be.
-    squares, beta = norms.tolist(), [0.0] * len(c)
+    kind = _OneTarget if c.ndim == 1 else _SeveralTargets
+    state = kind(c, G, norms, epsilon)
     entered: list[int] = []
     inside = [False] * len(c)
-    y_norm = math.sqrt(sums["yy"])
     square = float(sums["yy"])
-    previous = np.inf
+    y_norm, previous = math.sqrt(square), np.inf
     stop, steps = Stop.STEPS, 0
     while steps < max_steps:
-        j = blas.idamax(c)  # argmax |c|
-        correlation = float(c[j])
-        if correlation == 0.0:
+        j = state.longest()
+        if j is None:
             stop = Stop.EXHAUSTED
             break
         if not inside[j]:
@@ -115,10 +111,7 @@ def stagewise(sums: Sums, n: int, epsilon: float, tolerance: float, max_steps: i
                 break
             entered.append(j)
             inside[j] = True
-        step = epsilon * correlation / squares[j]
-        beta[j] += step
-        square = max(square - 2.0 * step * correlation + step * step * squares[j], 0.0)
-        blas.daxpy(G[j], c, a=-step)  # c -= step G_j
+        square = max(state.move(j, square), 0.0)
         steps += 1
         norm = math.sqrt(square)
         if (previous - norm) / y_norm < tolerance:
@@ -126,43 +119,50 @@ def stagewise(sums: Sums, n: int, epsilon: float, tolerance: float, max_steps: i
             break
         previous = norm
     order = np.array(entered, dtype=np.int64)
-    return Path(order, np.array(beta)[order], means[order], steps, stop)
+    return Path(order, np.array(state.beta)[order], means[order], steps, stop)
 
 
-def _stagewise_of_several(
-    c: Array, G: Array, norms: Array, yy: float, means: Array, n: int, epsilon: float, tolerance: float, max_steps: int
-) -> Path:
-    """Several targets: the column of S whose row of C = S'R is longest moves the weights of all of them."""
-    beta = np.zeros_like(c)
-    entered: list[int] = []
-    inside = np.zeros(len(c), bool)
-    y_norm, square, previous = math.sqrt(yy), yy, np.inf
-    stop, steps = Stop.STEPS, 0
-    while steps < max_steps:
-        lengths_of_rows = lengths(c)
+class _OneTarget:
+    """c = S'r. A step is some microseconds: Python's own numbers and two calls of BLAS make it half of what numpy's
+    would be.
+    """
+
+    def __init__(self, c: Array, G: Array, norms: Array, epsilon: float) -> None:
+        self.c, self.G, self.norms, self.epsilon = c, G, norms.tolist(), epsilon
+        self.beta = [0.0] * len(c)
+
+    def longest(self) -> int | None:
+        """argmax |c|, if the residual has a direction left."""
+        j = int(blas.idamax(self.c))
+        return None if self.c[j] == 0.0 else j
+
+    def move(self, j: int, square: float) -> float:
+        """Moves beta_j and c; |r|^2 after the step."""
+        correlation, norm = float(self.c[j]), self.norms[j]
+        step = self.epsilon * correlation / norm
+        self.beta[j] += step
+        blas.daxpy(self.G[j], self.c, a=-step)  # c -= step G_j
+        return float(square - 2.0 * step * correlation + step * step * norm)
+
+
+class _SeveralTargets:
+    """C = S'R: the column of S whose row of C is longest moves the weights of all targets."""
+
+    def __init__(self, c: Array, G: Array, norms: Array, epsilon: float) -> None:
+        self.c, self.G, self.norms, self.epsilon = c, G, norms, epsilon
+        self.beta = np.zeros_like(c)
+
+    def longest(self) -> int | None:
+        lengths_of_rows = lengths(self.c)
         j = int(np.argmax(lengths_of_rows))
-        if lengths_of_rows[j] == 0.0:
-            stop = Stop.EXHAUSTED
-            break
-        if not inside[j]:
-            if len(entered) == n:
-                stop = Stop.NEURONS
-                break
-            entered.append(j)
-            inside[j] = True
-        correlation = c[j].copy()
-        step = epsilon * correlation / norms[j]
-        beta[j] += step
-        square = max(square - 2.0 * float(step @ correlation) + float(step @ step) * float(norms[j]), 0.0)
-        c -= np.outer(G[j], step)
-        steps += 1
-        norm = math.sqrt(square)
-        if (previous - norm) / y_norm < tolerance:
-            stop = Stop.TOLERANCE
-            break
-        previous = norm
-    order = np.array(entered, dtype=np.int64)
-    return Path(order, beta[order], means[order], steps, stop)
+        return None if lengths_of_rows[j] == 0.0 else j
+
+    def move(self, j: int, square: float) -> float:
+        correlation = self.c[j].copy()
+        step = self.epsilon * correlation / self.norms[j]
+        self.beta[j] += step
+        self.c -= np.outer(self.G[j], step)
+        return square - 2.0 * float(step @ correlation) + float(step @ step) * float(self.norms[j])
 
 
 @dataclass(frozen=True)
