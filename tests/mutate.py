@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -54,6 +54,8 @@ TESTS = (
 )
 # Processor seconds of tests for a mutant, by the map.
 _SECONDS = 20.0
+# How a fork ends that could not run its mutant.
+_BROKEN = 99
 
 
 @dataclass(eq=False)  # pytest keeps its plugins in sets
@@ -200,10 +202,11 @@ class Pass:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
         known, alike = self.log.killed(), equivalent()
-        gc.freeze()  # forks share the memory of what is loaded
+        functions = {file: functions_of(PACKAGE / file) for file in self.files}
+        gc.freeze()  # forks share the memory of what is loaded; the collector then no longer lists it
         for file in self.files:
             outcomes: Counter[str] = Counter()
-            for mutant, outcome in self.outcomes(file, items, known, alike):
+            for mutant, outcome in self.outcomes(file, functions[file], items, known, alike):
                 outcomes[outcome] += 1
                 if outcome in ("survived", "not run"):
                     print(f"{outcome}  {mutant.lines.start}  {mutant.name[:200]}", flush=True)
@@ -214,10 +217,9 @@ class Pass:
         return True
 
     def outcomes(
-        self, file: str, items: dict[str, pytest.Item], known: set[str], alike: set[str]
+        self, file: str, functions: list[Any], items: dict[str, pytest.Item], known: set[str], alike: set[str]
     ) -> Iterator[tuple[Mutant, str]]:
         path = PACKAGE / file
-        functions = functions_of(path)
         hits: Counter[str] = Counter()
         for mutant in mutants(file, path.read_text("utf-8")):
             if mutant.name in alike:
@@ -249,25 +251,36 @@ class Pass:
         """The first of the tests that fails in a fork of this process, which has the mutant in it."""
         if not items:
             return None
+        if not functions:
+            raise LookupError(f"no function of {path} was found: the mutant would not run")
         folder = Path(tempfile.mkdtemp(prefix="enrelm-mutant"))
         child = os.fork()
         if not child:
-            seconds = int(10 + 5 * sum(self.map.seconds[item.nodeid] for item in items))
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-            quiet = os.open(os.devnull, os.O_RDWR)
-            for stream in (0, 1, 2):
-                os.dup2(quiet, stream)
-            items[0].config._tmp_path_factory._basetemp = folder  # type: ignore[attr-defined]
-            put_in(path, mutant.tree(), functions)
-            for item, after in zip(items, [*items[1:], None], strict=True):
-                (folder / "running").write_text(item.nodeid, "utf-8")
-                if any(report.failed for report in runtestprotocol(item, nextitem=after, log=False)):
-                    os._exit(1)
-            os._exit(0)
+            try:
+                self.run(path, mutant, functions, items, folder)
+            finally:
+                os._exit(_BROKEN)
         _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == _BROKEN:
+            raise RuntimeError(f"the mutant could not be run: {mutant.name}")
         running = (folder / "running").read_text("utf-8") if (folder / "running").exists() else items[0].nodeid
         shutil.rmtree(folder, ignore_errors=True)
         return running if status != 0 else None
+
+    def run(self, path: Path, mutant: Mutant, functions: list[Any], items: list[pytest.Item], folder: Path) -> NoReturn:
+        """In the fork: the mutant's tests, until one fails."""
+        seconds = int(10 + 5 * sum(self.map.seconds[item.nodeid] for item in items))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        quiet = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(quiet, stream)
+        items[0].config._tmp_path_factory._basetemp = folder  # type: ignore[attr-defined]
+        put_in(path, mutant.tree(), functions)
+        for item, after in zip(items, [*items[1:], None], strict=True):
+            (folder / "running").write_text(item.nodeid, "utf-8")
+            if any(report.failed for report in runtestprotocol(item, nextitem=after, log=False)):
+                os._exit(1)
+        os._exit(0)
 
 
 def main() -> int:

@@ -18,8 +18,9 @@ from tests.cli_runner import succeed
 from tests.shell import ROOT, Shell, commands, needs, script
 
 # What everybody types first is tried in every run, the pages behind it with --slow.
-FIRST = ("README.md", "docs/commands.md", "examples/README.md")
-SECOND = ("docs/variants.md", "docs/classes.md")
+FIRST = ("README.md", "docs/commands.md")
+# test_examples.py runs the scripts of examples/ in every run.
+SECOND = ("examples/README.md", "docs/variants.md", "docs/classes.md")
 SECOND += tuple(f"docs/howto/{path.name}" for path in sorted((ROOT / "docs" / "howto").glob("*.md")))
 GROUP: Any = typer.main.get_command(app)
 
@@ -30,9 +31,20 @@ def told(pages: tuple[str, ...] = FIRST + SECOND) -> list[str]:
     return list(dict.fromkeys(re.sub(r"\s+#(?!\s*needs).*$", "", command) for command in found))
 
 
+# Of options that a command leaves to their default: what is tried is that the line works, not what it finds.
+QUICK = {"ENRELM_METHOD": "kernel\nlinear", "ENRELM_TUNE_STEPS": "5"}
+
+
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     return Shell(tmp_path_factory.mktemp("reader"), rows=60)
+
+
+@pytest.fixture(scope="module")
+def quick_shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    made = Shell(tmp_path_factory.mktemp("quick-reader"), rows=60)
+    made.environment.update(QUICK)
+    return made
 
 
 def written_by(command: str) -> list[str]:
@@ -49,7 +61,13 @@ def prepare(command: str, shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("command", told(FIRST))
-def test_a_command_of_the_pages_runs(command: str, shell: Shell) -> None:
+def test_a_command_of_the_pages_runs(command: str, quick_shell: Shell) -> None:
+    run_as_told(command, quick_shell)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [command for command in told(FIRST) if "compare" in command])
+def test_a_comparison_of_the_pages_runs_with_every_method(command: str, shell: Shell) -> None:
     run_as_told(command, shell)
 
 

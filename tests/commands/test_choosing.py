@@ -159,7 +159,7 @@ def test_a_fit_that_is_too_good_is_warned_of() -> None:
     X = np.random.default_rng(1).normal(size=(60, 2))
     rows = rows_of_arrays(X, X @ [1.0, 2.0])
     assert warnings_of(rows, Metrics(60, 0.01, 0.1, 0.1, 0.9998)) == ()
-    assert "R² 0.999950 is rarely true" in warnings_of(rows, Metrics(60, 0.005, 0.1, 0.1, 0.99995))[0]
+    assert "an R² of 0.999950 is rarely real" in warnings_of(rows, Metrics(60, 0.005, 0.1, 0.1, 0.99995))[0]
 
 
 def test_compare_says_which_methods_are_as_good_and_recommends_the_simplest(sample_data: Path) -> None:

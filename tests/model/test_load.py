@@ -32,7 +32,7 @@ def write_table(path: Path, rows: int) -> Path:
 
 
 @pytest.mark.parametrize(
-    "runs", [pytest.param(20, id="20 runs"), pytest.param(150, marks=pytest.mark.slow, id="150 runs")]
+    "runs", [pytest.param(8, id="8 runs"), pytest.param(150, marks=pytest.mark.slow, id="150 runs")]
 )
 def test_predictions_beside_a_fit_that_rewrites_the_model_are_of_one_whole_model(tmp_path: Path, runs: int) -> None:
     data, model, outputs = write_table(tmp_path / "data.csv", 300), tmp_path / "model.joblib", tmp_path / "outputs"
