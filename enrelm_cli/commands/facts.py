@@ -12,7 +12,7 @@ from enrelm_cli import __version__
 from enrelm_cli.commands.steps import Opened
 from enrelm_cli.fold.weights import Weights, mean
 from enrelm_cli.inputs.classes.rare import rare_note
-from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.inputs.target_scale import TargetScale, Transform
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.network import Network
@@ -113,7 +113,7 @@ def network_facts(network: Network, basis: Basis, left_out: Array, weight: Array
 
 def fit_notes(basis: Basis, method: MethodSettings, neurons: int) -> tuple[str, ...]:
     tuning, activation = basis.tuned.tuning, method.kernel.activation
-    notes = [*constant_note(basis.data)]
+    notes = [*constant_note(basis.data), *_scale_note(basis.data)]
     if method.neurons is not None and method.neurons > neurons:
         notes.append(f"--neurons {method.neurons}: only {neurons} neurons were found")
     if tuning is not None:
@@ -121,6 +121,16 @@ def fit_notes(basis: Basis, method: MethodSettings, neurons: int) -> tuple[str, 
     if tuning is not None and activation != "erf":
         notes.append(f"the kernel was tuned for erf; its variances and depth are used for {activation}")
     return tuple(notes)
+
+
+_SCALES: dict[Transform, str] = {"log": "its logarithm", "yeo-johnson": "a power of it (Yeo-Johnson)"}
+
+
+def _scale_note(data: Training) -> tuple[str, ...]:
+    scale = data.view.target_scale
+    if not isinstance(scale, TargetScale) or scale.transform == "none":
+        return ()
+    return (f"target: fitted on {_SCALES[scale.transform]}; predictions and errors are of the target itself",)
 
 
 def class_notes(opened: Opened) -> tuple[str, ...]:

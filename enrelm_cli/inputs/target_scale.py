@@ -73,6 +73,17 @@ class TargetScale:
         """u of targets z, the exact inverse."""
         return z if self.transform == "none" else self._inverse(z * self.g_scale + self.g_mean)
 
+    def log_slope(self, u: Array) -> Array:
+        """log dz/du at targets u: what the density of z gains or loses as one of u."""
+        if self.transform == "none":
+            return np.zeros_like(u)
+        if self.transform == "log":
+            of_g = -np.log(np.maximum(u + self.shape, _TINY))
+        else:
+            of_g = np.where(u >= 0.0, self.shape - 1.0, 1.0 - self.shape) * np.log1p(np.abs(u))
+        slope: Array = of_g - np.log(self.g_scale)
+        return slope
+
     def predicted(self, z: Array) -> Array:
         """u of predictions z, of any shape: clipped, and the mean over left-out errors."""
         if self.transform == "none":

@@ -1,9 +1,9 @@
 """What the kernel is tuned on: the form of the inputs and the scale of the target that predict left-out rows best.
 
-A transform is taken only where it lowers the left-out error in the target's own units twice: with one shared variance
-on a few hundred rows, and with the tuned kernel. Either alone is fooled by some tables (METHOD.md, point 15). Where
-rows are few, the errors of folds that took no part in the tuning decide: those of a tuned kernel's own rows prefer the
-target's own scale wrongly (hitters, mean of five splits: 0.652, by folds 0.598).
+A transform is taken where left-out errors in the target's own units are not clearly larger than those of another
+scale, and the targets are likelier (`explore.py`). Where rows are few, the errors are of folds that took no part in
+the tuning: those of a tuned kernel's own rows prefer the target's own scale wrongly (hitters, mean of five splits:
+0.652, by folds 0.598).
 
 Frequent values of a number are marked unless one shared variance then predicts clearly worse: that has next to nothing
 to tune, so it is not flattered by more inputs.
@@ -69,7 +69,7 @@ def _marked(
     if not isinstance(scale, TargetScale) or maps[0].expansion.width == maps[1].expansion.width:
         return Form.ROBUST
     rows = [data.through(one, scale) for one in maps]
-    robust, marked = (Candidate(one, distinct_rows(one.sample())).shared_gaps() for one in rows)
+    robust, marked = (Candidate(one, distinct_rows(one.sample())).shared() for one in rows)
     return Form.ROBUST if clearly_better(robust.gaps, marked.gaps, marked.weight) else Form.MARKED
 
 
@@ -175,21 +175,24 @@ def _made_of(one: ColumnMap, parts: tuple[str, ...]) -> bool:
 
 
 @dataclass(frozen=True)
-class Gaps:
-    """Left-out errors in the target's own units."""
+class LeftOutErrors:
+    """Of the rows that are left out."""
 
-    gaps: Array  # (t,), NaN where a row stays
+    gaps: Array  # (t,) errors in the target's own units
     units: Array  # (t,) the targets
+    surprise: Array  # (t,) -log density of the targets
     weight: Weights
 
     @property
     def error(self) -> float:
         """Relative to the spread of the targets."""
-        known = ~np.isnan(self.gaps)
-        gap, spread = self.gaps[known], self.units[known]
-        w = None if self.weight is None else self.weight[known]
-        spread = spread - mean(spread, w)
-        return float(np.sqrt((gap @ times(w, gap)) / max(float(spread @ times(w, spread)), np.finfo(float).tiny)))
+        w, spread = self.weight, self.units - mean(self.units, self.weight)
+        squares = max(float(spread @ times(w, spread)), np.finfo(float).tiny)
+        return float(np.sqrt((self.gaps @ times(w, self.gaps)) / squares))
+
+    @property
+    def mean_surprise(self) -> float:
+        return float(mean(self.surprise, self.weight))
 
 
 @dataclass(frozen=True)
@@ -201,31 +204,45 @@ class Candidate:
 
     def shared_error(self) -> float:
         """Relative left-out error, in the target's own units, of one variance for all inputs at its best."""
-        return self.shared_gaps().error
+        return self.shared().error
 
-    def shared_gaps(self) -> Gaps:
+    def shared(self) -> LeftOutErrors:
         """The left-out errors behind it."""
+        return min(self._shared(), key=lambda one: one.error)
+
+    def shared_surprise(self) -> float:
+        """Mean -log density of the targets, likewise at its best."""
+        return min(one.mean_surprise for one in self._shared())
+
+    def _shared(self) -> list[LeftOutErrors]:
         few = Candidate(self.data, self.rows.first(_SHARED_ROWS))
-        each = (few._left_out(ArcsineKernel(v / self.rows.X.shape[1], _BIAS)) for v in _VARIANCES)
-        return min(each, key=lambda one: one.error)
+        return [few.left_out(ArcsineKernel(v / self.rows.X.shape[1], _BIAS)) for v in _VARIANCES]
 
     def error(self, kernel: Kernel) -> float:
         """The same of a given kernel."""
-        return self._left_out(kernel).error
+        return self.left_out(kernel).error
 
     @one_blas_thread
-    def _left_out(self, kernel: Kernel) -> Gaps:
+    def left_out(self, kernel: Kernel) -> LeftOutErrors:
+        """By a given kernel, at its best ridge."""
         few = self.rows.first(_TUNED_ROWS)
-        left_out = leave_one_out(kernel.gram(few.X, few.X), few.y, weight=few.weight, block=few.block).left_out
-        return Gaps(self.gaps(few, left_out), self.data.view.target_scale.units(few.y), few.weight)
+        ridge = leave_one_out(kernel.gram(few.X, few.X), few.y, weight=few.weight, block=few.block)
+        return self.judged(few, ridge.left_out)
 
-    def gaps(self, rows: LeftOutRows, errors: Array) -> Array:
-        """Errors of the rows' z (t,) in the target's own units; NaN stays NaN."""
+    def judged(self, rows: LeftOutRows, errors: Array) -> LeftOutErrors:
+        """From errors (t,) of the rows' z, NaN where a row stays.
+
+        Targets have normal errors of z around left-out predictions: with s² = mean e² the surprise of a row is
+        e²/(2 s²) + log s - log dz/du.
+        """
         known = ~np.isnan(errors)
-        weight = None if rows.weight is None else rows.weight[known]
+        e, z, weight = errors[known], rows.y[known], None if rows.weight is None else rows.weight[known]
+        scale = self.data.view.target_scale
+        assert isinstance(scale, TargetScale)  # classes have one scale, and nothing to compare
         # Those of the latest rows alone need not be 0 in the mean.
-        shift = 0.0 if known.all() else mean(errors[known], weight)
-        scale = self.data.view.target_scale.smeared(errors[known] - shift, weight)
-        gaps = np.full(len(errors), np.nan)
-        gaps[known] = scale.units(rows.y[known]) - scale.predicted(rows.y[known] - errors[known])
-        return gaps
+        shift = 0.0 if known.all() else mean(e, weight)
+        smeared = scale.smeared(e - shift, weight)
+        u = scale.units(z)
+        variance = max(float(mean(e**2, weight)), float(np.finfo(float).tiny))
+        surprise = 0.5 * (e**2 / variance + np.log(variance)) - scale.log_slope(u)
+        return LeftOutErrors(u - smeared.predicted(z - e), u, surprise, weight)

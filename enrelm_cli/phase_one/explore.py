@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from enrelm_cli.fold.resources import cores
 from enrelm_cli.fold.weights import mean
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.training import Training
-from enrelm_cli.phase_one.candidates import Candidate, candidates
+from enrelm_cli.phase_one.candidates import Candidate, LeftOutErrors, candidates
 from enrelm_cli.phase_one.left_out import distinct_rows
 from enrelm_cli.phase_one.tuning import Explored, TuneSettings, Tuning, explore, finish, follow
-from enrelm_cli.phase_one.tuning.ridge import clearly_better
+from enrelm_cli.phase_one.tuning.ridge import excess, standard_error
 from enrelm_cli.settings import KernelSettings, MethodSettings
-from enrelm_cli.types import Array
 
 Found = tuple[Candidate, Explored]
+
+_CHANCE = 2.0  # standard errors: of skewed targets one row is often half of the squares
 
 
 def search(
@@ -40,37 +39,49 @@ def search(
 def _best(
     each: list[Candidate], settings: KernelSettings, spread: float | None, advance: Callable[[int], None]
 ) -> Found:
-    """The candidate that predicts left-out rows best, the first unless another does so clearly."""
+    """The candidate to go on with."""
     own, *others = each
     first = own, _explored(own, settings, spread, advance)
     if not others:
         return first
     if first[1].held_out is not None:
-        return _by_folds(first, [(one, _explored(one, settings, first[1].found.spread, advance)) for one in others])
-    least = own.shared_error()
-    tried = [one for one in others if one.shared_error() < least]
-    found = [first, *((one, _explored(one, settings, spread, advance)) for one in tried)]
-    return min(found, key=lambda one: one[0].error(one[1].kernel)) if tried else first
+        spread = first[1].found.spread
+    else:
+        others = [one for one in others if _promising(one, own)]
+    return _preferred([first, *((one, _explored(one, settings, spread, advance)) for one in others)])
 
 
-def _by_folds(first: Found, others: list[Found]) -> Found:
-    """Few rows: the errors of folds that took no part in the tuning decide."""
-    best = min(others, key=_mean_square)
-    better = clearly_better(_gaps(best), _gaps(first), first[1].rows.weight)
-    return best if better else first
+def _promising(one: Candidate, own: Candidate) -> bool:
+    """Worth a search of its own: better in some way than the first, with one variance for all inputs."""
+    return one.shared_error() < own.shared_error() or one.shared_surprise() < own.shared_surprise()
 
 
-def _mean_square(found: Found) -> float:
-    gaps, weight = _gaps(found), found[1].rows.weight
-    known = ~np.isnan(gaps)
-    return float(mean(gaps[known] ** 2, None if weight is None else weight[known]))
+def _preferred(each: list[Found]) -> Found:
+    """Of the candidates whose left-out errors, in the target's own units, are as small as the best one's up to chance,
+    the one under which the targets are least surprising; the first unless another is clearly better.
+
+    Squared errors of a skewed target are those of its few largest rows, and say little of scales that a likelihood
+    tells apart at once; but where they do say something, they are what the user asked for.
+    """
+    judged = [_judged(*one) for one in each]
+    best = min(judged, key=lambda one: one.error)
+    as_good = [k for k, one in enumerate(judged) if excess(one.gaps, best.gaps, one.weight) <= _CHANCE]
+    likeliest = min(as_good, key=lambda k: judged[k].mean_surprise)
+    if 0 in as_good and not _clearly_likelier(judged[likeliest], judged[0]):
+        return each[0]
+    return each[likeliest]
 
 
-def _gaps(found: Found) -> Array:
-    """(t,) errors of the folds in the target's own units."""
-    candidate, explored = found
+def _judged(candidate: Candidate, explored: Explored) -> LeftOutErrors:
+    """By folds that took no part in the tuning where rows are few, else by left-out errors of more rows than tuned."""
     errors = explored.held_out
-    return np.full(len(explored.rows.y), np.inf) if errors is None else candidate.gaps(explored.rows, errors)
+    return candidate.left_out(explored.kernel) if errors is None else candidate.judged(explored.rows, errors)
+
+
+def _clearly_likelier(one: LeftOutErrors, other: LeftOutErrors) -> bool:
+    """By more than a standard error, paired."""
+    more = other.surprise - one.surprise
+    return bool(mean(more, one.weight) > standard_error(more, one.weight))
 
 
 def following(data: Training, method: MethodSettings, near: Tuning, like: InputMap) -> tuple[Training, Tuning] | None:

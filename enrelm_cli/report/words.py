@@ -137,6 +137,9 @@ def size(amount: int) -> str:
     return f"{amount / 1e9:.1f} GB"
 
 
+_EXACT = 1e-9  # relative errors below this are rounding
+
+
 def against_linear(validation_error: float, linear_error: float) -> str:
     """By how much linear regression was beaten, or not."""
     if not (math.isfinite(validation_error) and math.isfinite(linear_error)) or linear_error <= 0.0:
@@ -144,6 +147,10 @@ def against_linear(validation_error: float, linear_error: float) -> str:
     gain = 1.0 - validation_error / linear_error
     if abs(gain) < 0.0005:
         return "the same as linear regression"
+    if linear_error < _EXACT:
+        return "where linear regression is exact"
+    if gain < -1.0:
+        return f"{validation_error / linear_error:,.1f} times that of linear regression"
     return f"{100 * abs(gain):.1f} % {'better' if gain > 0 else 'worse'} than linear regression"
 
 

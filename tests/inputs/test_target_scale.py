@@ -37,6 +37,16 @@ def test_targets_come_back_as_they_were(transform: Transform) -> None:
     np.testing.assert_allclose(scale.mean + scale.scale * scale.units(z), y, rtol=1e-9)
 
 
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_the_slope_is_that_of_the_scale(transform: Transform) -> None:
+    """By differences: what compares the likelihoods of targets on different scales."""
+    y = skewed()
+    scale = scale_of(transform, y)
+    u, h = scale.standard(y), 1e-6
+    ahead, behind = (scale.forward(scale.mean + scale.scale * (u + step)) for step in (h, -h))
+    np.testing.assert_allclose(scale.log_slope(u), np.log((ahead - behind) / (2 * h)), atol=1e-5)
+
+
 @settings(deadline=None)
 @given(arrays(float, 20, elements=st.floats(-50.0, 50.0)), st.floats(-1.0, 3.0))
 def test_yeo_johnson_is_increasing_and_has_an_inverse(u: Array, shape: float) -> None:

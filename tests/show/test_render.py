@@ -555,3 +555,18 @@ def test_a_fit_without_a_model_says_how_to_keep_it() -> None:
     text = shown(report)
     assert "add -o model.joblib" in text
     assert "enrelm predict" not in text
+
+
+@pytest.mark.parametrize(
+    ("error", "linear", "text"),
+    [
+        (0.5, 1.0, "50.0 % better than linear regression"),
+        (0.6, 0.5, "20.0 % worse than linear regression"),
+        (0.5, 0.5, "the same as linear regression"),
+        (0.5, 0.1, "5.0 times that of linear regression"),
+        (0.1, 1e-16, "where linear regression is exact"),
+        (0.1, 0.0, ""),
+    ],
+)
+def test_linear_regression_beside_the_error_is_said_in_readable_numbers(error: float, linear: float, text: str) -> None:
+    assert words.against_linear(error, linear) == text

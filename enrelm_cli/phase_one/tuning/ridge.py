@@ -166,13 +166,17 @@ def landmark_left_out(
     return errors
 
 
+def standard_error(values: Array, weight: Weights = None) -> float:
+    """Of the mean of values (t,)."""
+    if weight is None:
+        return float(values.std()) / float(np.sqrt(len(values)))
+    return float(np.linalg.norm(weight * (values - mean(values, weight))) / weight.sum())
+
+
 def excess(errors: Array, best: Array, weight: Weights = None) -> float:
     """By how many standard errors the mean square of `errors` is above that of `best`: (t,), (t,)."""
     more = errors**2 - best**2
-    if weight is None:
-        noise = float(more.std()) / np.sqrt(len(more))
-    else:
-        noise = float(np.linalg.norm(weight * (more - mean(more, weight))) / weight.sum())
+    noise = standard_error(more, weight)
     return float(mean(more, weight)) / noise if noise > 0.0 else 0.0
 
 
