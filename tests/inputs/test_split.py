@@ -9,6 +9,7 @@ from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.fold.hashing import hash_numbers
 from enrelm_cli.inputs.split import (
+    Cut,
     HashSplit,
     Side,
     TrainOnValidation,
@@ -16,6 +17,7 @@ from enrelm_cli.inputs.split import (
     mostly_repeats,
     paper_split,
     single_rows,
+    time_split,
     whole_rows,
 )
 from enrelm_cli.types import Keys
@@ -238,3 +240,22 @@ def test_without_test_rows_nothing_is_below_their_bound_and_all_rows_cannot_be_t
     for size in (1.0, 1.5, -0.1):
         with pytest.raises(UsageError):
             hash_split(key, True, 1, 0.25, size)
+
+
+def test_cuts_in_time_follow_each_other_and_validate_on_the_latest_rows_before_them() -> None:
+    time = np.arange(100.0)
+    whole = time_split(time, 0.25)
+    assert (whole.validation, whole.test, whole.end) == (75.0, np.inf, np.inf)
+    first, last = (time_split(time, 0.25, Cut(number, 2, 0.1)) for number in (0, 1))
+    # A quarter of the rows before the window validates.
+    assert (first.validation, first.test, first.end) == (60.0, 80.0, 90.0)
+    assert (last.validation, last.test, last.end) == (67.0, 90.0, np.inf)
+
+
+def test_too_few_times_are_refused() -> None:
+    assert time_split(np.array([0.0, 1.0, 2.0, 2.0]), 0.5).validation == 2.0
+    for few in ([0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 1.0]):
+        with pytest.raises(DataError, match="too few to split by time"):
+            time_split(np.array(few), 0.25)
+    with pytest.raises(DataError, match="4 different times are too few for 4 cuts"):
+        time_split(np.array([0.0, 1.0, 2.0, 3.0]), 0.25, Cut(1, 4, 0.1))

@@ -12,6 +12,7 @@ from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Sums
 from enrelm_cli.fold.hashing import rehash
 from enrelm_cli.inputs.split import Side, hash_split
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.judge.baselines import linear_network
 from enrelm_cli.judge.losses import Losses, pooled
@@ -25,6 +26,7 @@ from enrelm_cli.judge.metrics import (
     mean_of,
     metrics_of,
     paired,
+    relative_error_of,
     within_a_standard_error,
 )
 from enrelm_cli.types import Array
@@ -133,3 +135,66 @@ def test_no_rows_have_no_error() -> None:
 def test_metrics_come_back_from_a_model_file() -> None:
     metrics = Metrics(10, 0.5, 2.0, 1.0, 0.7, {"rmse": 0.4})
     assert Metrics.from_json(metrics.to_json()) == metrics
+
+
+@pytest.mark.parametrize("transform", ["none", "log"])
+@pytest.mark.parametrize("clipped", [False, True])
+def test_metrics_on_another_scale_and_in_another_unit_are_those_of_the_predictions(
+    transform: Any, clipped: bool
+) -> None:
+    data = split_problem()
+    y = data.rows.sample.y
+    own, unit = TargetScale(float(y.mean()), float(y.std())), TargetScale(40.0, 2.5)
+    if transform == "log":
+        own = replace(own, transform="log", shape=own.mean / own.scale).ranged(-3.0, 3.0)
+    elif clipped:
+        own = replace(own, low=-0.5, high=0.5)
+    view = replace(data.view, target_scale=own)
+    network = linear_network(data)
+    sums = judge_rows(
+        lambda partial: data.fold(partial, "errors"), [Judged(view, network, unit, clipped)], Side.VALIDATION
+    )
+    sample = data.rows.sample
+    known = sample.where(view.split.sides(sample) == Side.VALIDATION).y
+    z = network.predict(view(sample, Side.VALIDATION).X)
+    u_hat = own.predicted(z) if clipped or transform == "log" else z
+    found = metrics_of(sums, 0, unit)
+    for name, value in by_hand(known, own.mean + own.scale * u_hat, own.mean).items():
+        assert getattr(found, name) == pytest.approx(value, rel=1e-9)
+    e = np.abs(known - own.mean - own.scale * u_hat)
+    relative = e.sum() / np.abs(known - own.mean).sum()
+    assert relative_error_of(sums, 0, 1) == pytest.approx(relative, rel=1e-9)
+    assert relative_error_of(sums, 0, 2) == pytest.approx(found.normalised_rmse, rel=1e-12)
+
+
+def test_what_cannot_be_computed_is_no_number_and_comes_back_as_none() -> None:
+    rows = np.ones((1, BLOCKS))
+    sums = Sums(dict.fromkeys(("rows", "n", "squares", "sizes", "y", "yy", "base", "base_sizes"), rows))
+    found = metrics_of(sums, 0, TargetScale(0.0, 1.0))  # every target is 1: no variance to explain
+    assert np.isnan(found.r2)
+    assert "r2" not in found.standard_errors
+    document = found.to_json()
+    assert document["r2"] is None
+    assert np.isnan(Metrics.from_json(document).r2)
+
+
+def test_a_standard_error_needs_two_blocks_and_numbers() -> None:
+    assert jackknife(np.array([1.0])) is None
+    assert jackknife(np.array([1.0, np.nan, 2.0])) is None
+    assert jackknife(np.array([1.0, 3.0])) == pytest.approx(1.0)
+
+
+def test_the_spread_over_splits_is_that_of_their_mean() -> None:
+    one = Metrics(10, 0.5, 2.0, 1.0, 0.7, {})
+    found = mean_of([one, replace(one, rmse=3.0), replace(one, rmse=4.0)])
+    assert found.rmse == pytest.approx(3.0)
+    assert found.standard_errors["rmse"] == pytest.approx(1.0 / np.sqrt(3.0))
+    assert found.standard_errors["mae"] == 0.0
+    assert mean_of([one, replace(one, rmse=3.0)]).standard_errors["rmse"] == pytest.approx(0.5)
+
+
+def test_absolute_losses_are_related_without_a_root() -> None:
+    losses = Losses(np.array([4.0, 1.0]), 8.0, 2, 1)
+    np.testing.assert_allclose(losses.relative(Side.VALIDATION), [0.5, 0.125])
+    with pytest.raises(DataError, match="no test rows"):
+        replace(losses, rows=0).relative(Side.TEST)
