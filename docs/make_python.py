@@ -12,7 +12,7 @@ from enrelm._parameters import PARAMETERS
 HERE = Path(__file__).parent
 PAGE, TYPED = HERE / "python.md", HERE.parent / "enrelm" / "_typed.pyi"
 BEGIN, END = "<!-- made by docs/make_python.py: begin -->", "<!-- made by docs/make_python.py: end -->"
-METHODS = ("fit", "partial_fit", "predict", "score", "with_neurons", "save", "load")
+METHODS = ("fit", "partial_fit", "predict", "score", "explain", "contributions", "with_neurons", "save", "load")
 
 
 def page(text: str) -> str:

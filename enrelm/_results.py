@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 from enrelm._errors import as_python
+from enrelm_cli.report.explain_report import ExplainReport
 from enrelm_cli.report.reports import CompareReport, CurveReport, FitReport
 from enrelm_cli.report.views import Report
 from enrelm_cli.show.screen import Screen
@@ -102,10 +103,10 @@ def curve_of_fit(report: FitReport) -> CurveReport:
     )
 
 
-def _drawn(report: Any) -> CurveReport | CompareReport:
+def _drawn(report: Any) -> CurveReport | CompareReport | ExplainReport:
     if isinstance(report, FitReport):
         return curve_of_fit(report)
-    if isinstance(report, CurveReport | CompareReport):
+    if isinstance(report, CurveReport | CompareReport | ExplainReport):
         return report
     raise ValueError("a model that was loaded from a file has no error curve to draw: see enrelm.curve")
 

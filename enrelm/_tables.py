@@ -106,7 +106,7 @@ def training_table(X: Any, y: Any, whose: str, labels: bool = False, **beside: A
             table = table.append_column(name, pa.array(np.ascontiguousarray(column)))
     else:
         roles["target"] = _free_name(_name_of(y) or "y", inputs.names)
-        target = _label_column(labels_of(y, inputs.rows)) if labels else pa.array(target_of(y, inputs.rows))
+        target = label_column(y, inputs.rows) if labels else pa.array(target_of(y, inputs.rows))
         table = table.append_column(roles["target"], target)
     for role, values in beside.items():
         if values is not None:
@@ -115,8 +115,9 @@ def training_table(X: Any, y: Any, whose: str, labels: bool = False, **beside: A
     return TrainingTable(ArrowSource("X", table), roles, inputs)
 
 
-def _label_column(labels: NDArray[Any]) -> Any:
+def label_column(y: Any, rows: int) -> Any:
     """Texts as levels, which nobody reads as numbers: "01" and "1" are two classes."""
+    labels = labels_of(y, rows)
     texts = pa.array([str(label) for label in labels])
     return texts.dictionary_encode() if all(isinstance(label, str) for label in labels) else texts
 

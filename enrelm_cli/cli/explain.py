@@ -30,6 +30,12 @@ class ExplainOptions(Settings):
     target: str | None = text(None, "Of a model of several targets: the one to explain.", METHOD, "COL")
     top: int = whole(12, "Maximum number of columns.", METHOD, at_least=1)
     partial_dependence: bool = flag(False, "Partial dependence instead of accumulated local effects.", METHOD)
+    classes: tuple[str, ...] = texts(
+        "Explain this class of a model of classes (repeatable). Default: the second of two, up to 6 of more.",
+        METHOD,
+        "NAME",
+        flags=("--of-class",),
+    )
     worst: int = whole(10, "How many of the worst rows to show.", OUTPUT)
 
 
@@ -54,7 +60,8 @@ def explain(
     from enrelm_cli.commands.explanation import explain as library
     from enrelm_cli.show import render
 
-    wanted = library.ExplainSettings(options.columns, options.top, options.partial_dependence, options.worst)
+    looked = (options.columns, options.top, options.partial_dependence, options.worst, options.classes)
+    wanted = library.ExplainSettings(*looked)
     report = library.explain(model.path, options.sources, wanted, read, engine_of(where, screen), options.target)
     for line in report.notes:
         warn(screen, line)

@@ -13,6 +13,7 @@ import numpy as np
 from enrelm_cli.commands import facts
 from enrelm_cli.commands.choosing import Chosen, Selected, select
 from enrelm_cli.commands.classes.telling import class_facts, tell_classes, with_misses
+from enrelm_cli.commands.explanation.learning import kept
 from enrelm_cli.commands.steps import refit_everything
 from enrelm_cli.commands.targets.choosing import dataset_of, select_targets
 from enrelm_cli.commands.updating.update import for_updates, kept_of
@@ -166,6 +167,7 @@ def _finished(
         model = replace(model, intervals=found.intervals)
     with timer("explanation"):
         model = replace(model, reference=reference_of(model, dataset.rows.sample.X))
+        model = replace(model, learnt=kept(model, dataset.rows.sample.X, winner.curve))
     with timer("profile"):
         model = model.profiled(dataset.rows.sample.X)
     return report, model, winner

@@ -164,6 +164,37 @@ def predict_table(model: Model, table: ArrowSource, engine: Engine, bands: Bands
     return np.concatenate(parts) if parts else np.zeros((0, 1 + len(bands.times)))
 
 
+@dataclass(frozen=True)
+class PredictParts:
+    """The contributions of a batch, as they are: (t, columns of `names`)."""
+
+    model: Model
+
+    @property
+    def parts(self) -> ExplainedRows | ExplainedClasses:
+        return ExplainedRows.of(self.model) if self.model.classes is None else ExplainedClasses.of(self.model)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*(("prediction",) if self.model.classes is None else ()), *self.parts.names)
+
+    def __call__(self, batch: Batch) -> Array:
+        X, parts = self.model.encoding.for_predict(batch)[0], self.parts
+        if isinstance(parts, ExplainedRows):
+            y_hat, columns = parts(X)
+            return np.column_stack([y_hat, *columns])
+        return np.column_stack(parts(X, np.zeros(len(X), dtype=np.int64)))
+
+
+def table_contributions(model: Model, table: ArrowSource, engine: Engine) -> tuple[tuple[str, ...], Array]:
+    """Names and values (t, k) of what each column adds to the predictions of a table in memory."""
+    model.network.require()
+    function = PredictParts(model)
+    opened = open_for_predict((table,), ReadOptions(), model.encoding)
+    parts = list(engine.map(opened, function, "predicting"))
+    return function.names, np.concatenate(parts) if parts else np.zeros((0, len(function.names)))
+
+
 def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport | TargetsPredict:
     """Stream the table through the model: bounded memory, rows in their order, the file whole or not there."""
     timer = Stopwatch()

@@ -19,6 +19,7 @@ from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.kernels.arcsine import Kernel
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.classes import Calibration, labels
+from enrelm_cli.model.explanation.learnt import Learnt
 from enrelm_cli.model.explanation.reference import Reference
 from enrelm_cli.model.features import BLOCK_BYTES, KernelFeatures, block_rows
 from enrelm_cli.model.intervals import Intervals
@@ -45,6 +46,7 @@ class Model:
     reference: Reference | None = None  # what contributions are measured from; None in models of earlier versions
     calibration: Calibration | None = None  # of classes: how their probabilities are made
     profile: Profile | None = None  # what the columns looked like at fit; None in models of earlier versions
+    learnt: Learnt | None = None  # what its page shows of effects; None in models of earlier versions
     kept: Kept | None = None  # sums of its rows, where they can be added to
     history: tuple[dict[str, Any], ...] = ()  # what was done to its rows since (--updatable)
 
@@ -132,6 +134,7 @@ class Model:
             "reference": None if self.reference is None else self.reference.to_document(),
             **({} if self.calibration is None else {"calibration": self.calibration.to_document()}),
             "profile": None if self.profile is None else self.profile.to_document(),
+            **({} if self.learnt is None else {"learnt": self.learnt.to_document()}),
             **({} if self.kept is None else {"kept": self.kept.to_document(), "history": list(self.history)}),
         }
 
@@ -149,6 +152,7 @@ class Model:
                 None if document.get("reference") is None else Reference.from_document(document["reference"]),
                 Calibration.from_document(document["calibration"]) if "calibration" in document else None,
                 None if document.get("profile") is None else Profile.from_document(document["profile"]),
+                None if document.get("learnt") is None else Learnt.from_document(document["learnt"]),
                 None if document.get("kept") is None else Kept.from_document(document["kept"]),
                 tuple(document.get("history", ())),
             )
@@ -186,6 +190,8 @@ def _check(model: Model, document: dict[str, Any]) -> None:
         model.reference.check(len(model.encoding.columns), scores)
     if model.profile is not None:
         model.profile.check(model.encoding.columns)
+    if model.learnt is not None:
+        model.learnt.check(model.encoding.columns, scale.classes if isinstance(scale, ClassScale) else 1)
     if model.kept is not None:
         must(model.kept.frozen.Z.shape[1] == model.input_map.d, "the sums are of other inputs")
         must(model.kept.sums.sample.raw.shape[1] == len(model.encoding.columns), "the sample is of other columns")

@@ -52,6 +52,10 @@ class Network:
     def along(self, direction: Array) -> Network:
         """Of several targets, the network of one number: predictions times direction (q,)."""
         features, beta = self.features, self.beta
+        if beta.ndim == 1:  # of one target there are two directions
+            return replace(
+                self, beta=beta * direction[0], intercept=float(self.intercept * direction[0]), left_out=None
+            )
         if isinstance(features, (LocalFeatures, LinearFeatures)):
             features, beta = features.along(beta[0] * direction), np.ones(1)
         else:

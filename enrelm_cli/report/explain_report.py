@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from enrelm_cli.judge.classes.metrics import Metrics
+from enrelm_cli.judge.curve import Curve
 from enrelm_cli.report.beside import Errors
 from enrelm_cli.report.reports import DataFacts, FitReport, InfoReport, Json
 
@@ -30,6 +32,8 @@ class ColumnEffect:
     share: float | None  # of the prediction's variance that it moves
     points: tuple[EffectPoint, ...]  # numbers and dates in their order, levels by their effect
     missing: int  # rows of the sample without a value
+    of: str | None = None  # the class whose score it moves; None: the target is a number
+    on: str = ""  # what it moves: the target, or a class's log-odds or score
 
     @property
     def lowest(self) -> EffectPoint:
@@ -81,12 +85,16 @@ class WorstRow:
     file: str
     row: int  # from 1
     line: int | None
-    target: float
-    prediction: float
+    target: float | str
+    prediction: float | str
     values: tuple[tuple[str, float | str | None], ...]  # of each column
+    probability: float | None = None  # of its class, where it has one
 
     @property
-    def residual(self) -> float:
+    def residual(self) -> float | None:
+        """None of classes."""
+        if isinstance(self.target, str) or isinstance(self.prediction, str):
+            return None
         return self.target - self.prediction
 
     @property
@@ -139,6 +147,9 @@ class ExplainReport:
     columns: tuple[ColumnSummary, ...] = ()
     fitted: DataFacts | None = None  # what the model was fitted to
     settings: Json = field(default_factory=dict)  # of the fit
+    averages: tuple[tuple[str, float], ...] = ()  # what is explained, and its average over the sample
+    classes: tuple[str, ...] = ()  # whose scores are explained
+    metrics: Metrics | None = None  # where classes are there, of all rows
 
     def to_json(self) -> Json:
         document: Json = {
@@ -156,6 +167,9 @@ class ExplainReport:
         document["worst"] = [_worst(one) for one in self.worst]
         document["calibration"] = [dict(vars(one)) for one in self.calibration]
         document["columns"] = [dict(vars(one)) for one in self.columns]
+        document["averages"] = dict(self.averages)
+        document["classes"] = list(self.classes) or None
+        document["metrics"] = None if self.metrics is None else self.metrics.to_json()
         document["fitted"] = None if self.fitted is None else self.fitted.to_json()
         return {**document, "settings": self.settings, "timings": self.timings, "notes": list(self.notes)}
 
@@ -169,6 +183,7 @@ class ModelPage:
     explained: ExplainReport | None  # where the rows are there
     widths: tuple[tuple[float, float], ...]  # (level, mean width of intervals), where the rows are there
     fitted: DataFacts
+    curve: Curve | None = None  # the errors of every size, where it is known
 
 
 def _effect(one: ColumnEffect) -> Json:
@@ -177,13 +192,17 @@ def _effect(one: ColumnEffect) -> Json:
         "kind": one.kind,
         "share": one.share,
         "missing": one.missing,
+        "class": one.of,
+        "on": one.on,
         "points": [dict(vars(point)) for point in one.points],
     }
 
 
 def _worst(one: WorstRow) -> Json:
     values: dict[str, Any] = dict(one.values)
-    kept = {name: getattr(one, name) for name in ("file", "row", "line", "target", "prediction", "residual")}
+    kept = {
+        name: getattr(one, name) for name in ("file", "row", "line", "target", "prediction", "residual", "probability")
+    }
     return {**kept, "values": values}
 
 
@@ -199,9 +218,10 @@ def csv_rows(report: ExplainReport) -> list[Json]:
             "low": point.low,
             "high": point.high,
             "rows": point.rows,
+            "class": effect.of,
         }
         for effect in report.effects
         for point in effect.points
     ]
-    names = ("column", "kind", "share", "value", "effect", "low", "high", "rows")
+    names = ("column", "kind", "share", "value", "effect", "low", "high", "rows", "class")
     return rows or [dict.fromkeys(names)]

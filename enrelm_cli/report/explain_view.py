@@ -9,11 +9,14 @@ import numpy as np
 
 from enrelm_cli.report import words
 from enrelm_cli.report.blocks import Block, Column, Command, Grid, Headline, Line, Remarks, Spark, facts_of, times
+from enrelm_cli.report.class_view import class_errors_line
 from enrelm_cli.report.explain_report import ColumnEffect, EffectPoint, ExplainReport, WorstRow
 
 _BARS = 12
 _VALUES = 3  # columns of a worst row that a terminal shows
 _LEAST = 1e-4
+_LOG_ODDS = "Log-odds are log(p / (1 - p)): 0 is an even chance, +1 makes it 73 %, +2 88 %."
+_SCORES = "A score is log p of a class minus the mean of log p over classes: +1 means 2.7 times the odds against others."
 
 
 def explain_view(report: ExplainReport) -> list[Block]:
@@ -30,10 +33,11 @@ def explain_view(report: ExplainReport) -> list[Block]:
 def explain_brief(report: ExplainReport, columns: int) -> list[Block]:
     """What fits on a screen beside a plot of the first column."""
     pairs = " · ".join(f"{one.first} × {one.second} {words.percent(one.share)}" for one in report.pairs[:3])
-    worst = " · ".join(f"{one.place} ({signed(one.residual)})" for one in report.worst[:3])
+    worst = " · ".join(f"{one.place} ({_miss(one)})" for one in report.worst[:3])
+    effects = strongest(report.effects)
     inside = " · ".join(f"{100 * one.level:g} %: {words.percent(one.inside)}" for one in report.calibration)
-    grid: list[Block] = [effects_grid(report.effects[:columns])] if report.effects else []
-    rest = len(report.effects) - columns
+    grid: list[Block] = [effects_grid(effects[:columns])] if effects else []
+    rest = len(effects) - columns
     facts = facts_of(
         ("together", pairs),
         ("errors", _errors(report).replace(" (1 = predicting the mean)", "")),
@@ -44,11 +48,27 @@ def explain_brief(report: ExplainReport, columns: int) -> list[Block]:
     return [_headline(report), *grid, *([facts] if facts.items else []), next_command(report)]
 
 
+def strongest(effects: Sequence[ColumnEffect]) -> tuple[ColumnEffect, ...]:
+    """One effect for each column: of several classes, on that which it moves most."""
+    best: dict[str, ColumnEffect] = {}
+    for one in effects:
+        if one.name not in best or one.span > best[one.name].span:
+            best[one.name] = one
+    return tuple(best.values())
+
+
+def _miss(one: WorstRow) -> str:
+    if one.residual is not None:
+        return signed(one.residual)
+    return f"{one.target}: {words.percent(one.probability or 0.0)}"
+
+
 def _headline(report: ExplainReport) -> Headline:
     if not report.effects:
         return Headline(f"{report.target}: no column moves the prediction")
-    first = report.effects[0]
-    text = f"{report.target}: {first.name} moves it by {words.fact(rounded(first.span))}"
+    first = strongest(report.effects)[0]
+    moved = "it" if first.of is None else f"the {first.on}"
+    text = f"{report.target}: {first.name} moves {moved} by {words.fact(rounded(first.span))}"
     if first.share is not None:
         text += f" ({words.percent(first.share)} of its variance)"
     if report.pairs:
@@ -60,14 +80,22 @@ def explain_facts(report: ExplainReport) -> Block:
     return facts_of(
         ("read", f"{report.name}: {words.counted(report.rows, 'row')}; {report.model}, {report.variant}"),
         ("effects", f"{report.way} over {words.counted(report.sample_rows, 'row')}; band {report.band}"),
-        ("average", f"{words.fact(rounded(report.average))}, to which effects add"),
+        ("average", f"{_averages(report)}, to which effects add"),
         ("errors", _errors(report)),
         ("time", times(report.timings)),
         ("notes", report.notes),
     )
 
 
+def _averages(report: ExplainReport) -> str:
+    if not report.classes:
+        return words.fact(rounded(report.average))
+    return " · ".join(f"{name} {words.fact(rounded(value))}" for name, value in report.averages)
+
+
 def _errors(report: ExplainReport) -> str:
+    if report.metrics is not None:
+        return class_errors_line(report.metrics)
     e = report.errors
     if e is None:
         return ""
@@ -78,8 +106,10 @@ def _errors(report: ExplainReport) -> str:
 
 
 def effects_grid(effects: Sequence[ColumnEffect]) -> Grid:
+    classes = len({one.of for one in effects}) > 1
     heads = (
         Column("column"),
+        *((Column("class"),) if classes else ()),
         Column("share", number=True),
         Column("lowest", number=True),
         Column("at"),
@@ -91,7 +121,8 @@ def effects_grid(effects: Sequence[ColumnEffect]) -> Grid:
     for one in effects:
         share = words.ABSENT if one.share is None else words.percent(one.share)
         ends = [(signed(point.effect), value_text(point)) for point in (one.lowest, one.highest)]
-        lines.append(Line((one.name, share, *ends[0], *ends[1], Spark(shape(one)))))
+        of = (one.of or words.ABSENT,) if classes else ()
+        lines.append(Line((one.name, *of, share, *ends[0], *ends[1], Spark(shape(one)))))
     return Grid("effects", heads, tuple(lines))
 
 
@@ -138,9 +169,14 @@ def residuals_grid(report: ExplainReport) -> Grid:
 
 def worst_grid(report: ExplainReport, columns: int | None) -> Grid:
     """The first columns are those that matter most."""
-    names = [one.name for one in report.effects][:columns] or [name for name, _ in report.worst[0].values][:columns]
-    heads = [Column("row"), Column("target", number=True), Column("prediction", number=True)]
-    heads += [Column("residual", number=True), *(Column(name) for name in names)]
+    names = [one.name for one in strongest(report.effects)][:columns] or [name for name, _ in report.worst[0].values][
+        :columns
+    ]
+    if report.classes:
+        heads = [Column("row"), Column("class"), Column("prediction"), Column("p of class", number=True)]
+    else:
+        heads = [Column("row"), *(Column(name, number=True) for name in ("target", "prediction", "residual"))]
+    heads += [Column(name) for name in names]
     lines = [Line((_place(one, report), *_figures(one), *_values(one, names))) for one in report.worst]
     return Grid("worst rows", tuple(heads), tuple(lines))
 
@@ -151,6 +187,8 @@ def _place(one: WorstRow, report: ExplainReport) -> str:
 
 
 def _figures(one: WorstRow) -> tuple[str, str, str]:
+    if isinstance(one.target, str) or isinstance(one.prediction, str) or one.residual is None:
+        return str(one.target), str(one.prediction), words.percent(one.probability or 0.0)
     return words.fact(rounded(one.target)), words.fact(rounded(one.prediction)), signed(one.residual)
 
 
@@ -171,9 +209,15 @@ def next_command(report: ExplainReport) -> Command:
 
 def remarks(report: ExplainReport) -> Remarks:
     """What the figures are of, for the page."""
-    lines = [f"Effects are {report.way} in units of {report.target}; the band is {report.band}."]
+    units = (
+        "on the " + ", ".join(name for name, _ in report.averages) if report.classes else f"in units of {report.target}"
+    )
+    lines = [f"Effects are {report.way} {units}; the band is {report.band}."]
+    if report.classes:
+        lines.append(_SCORES if len(report.averages) > 1 else _LOG_ODDS)
     if report.residuals:
-        lines.append("Residuals are target minus prediction. Rows that the model was fitted to have smaller ones.")
+        what = f"{report.classes[0]} (1 or 0) minus its probability" if report.classes else "target minus prediction"
+        lines.append(f"Residuals are {what}. Rows that the model was fitted to have smaller ones.")
     return Remarks(tuple(lines))
 
 

@@ -20,7 +20,7 @@ from enrelm_cli.report.compare_view import compare_view, ranks_view
 from enrelm_cli.report.curve_view import curve_view
 from enrelm_cli.report.explain_report import ExplainReport, ModelPage
 from enrelm_cli.report.explain_view import explain_facts, explain_view
-from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, DataFacts, FitReport, Json
+from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, DataFacts, Json
 from enrelm_cli.report.views import Report, flat_settings, view
 from enrelm_cli.show import svg
 from enrelm_cli.show.chart import compare_chart, curve_chart, sizes_chart, time_chart
@@ -146,7 +146,7 @@ def _model_body(page: ModelPage) -> str:
     """The report without its own table of columns, the curve, what was learnt, and the table of columns."""
     shown = [block for block in view(page.report) if not (isinstance(block, Grid) and block.title == "columns")]
     parts = [_blocks(shown[:-1])]
-    curve = page.report.curve if isinstance(page.report, FitReport) else None
+    curve = page.curve
     if curve is not None and curve.only_size is None:
         chart = sizes_chart("Error of every size", [curve], None, page.report.linear_error, training=True)
         parts += ["<h2>Error curve</h2>", f'<div class="charts">{svg.figure("curve", chart, _paint)}</div>']
@@ -174,6 +174,8 @@ def fragment(report: Report) -> str:
         body = _curve_body(report)
     elif isinstance(report, CompareReport):
         body = _compare_body(report, 0)
+    elif isinstance(report, ExplainReport):
+        body = _explain_body(report)
     else:
         body = _blocks(view(report))
     return f'<div class="enrelm"><style>{_INSIDE}</style>{body}</div>'

@@ -23,7 +23,7 @@ from enrelm_cli.report.explain_view import value_text
 from enrelm_cli.report.reports import CompareReport, CurveReport
 from enrelm_cli.show.axes import Scale
 from enrelm_cli.show.chart import Axis, Band, Chart, Cloud, Line, Point, compare_chart, curve_chart, time_chart
-from enrelm_cli.show.explanation.charts import calibration_chart, effect_chart, residual_chart
+from enrelm_cli.show.explanation.charts import calibration_chart, effect_chart, effect_title, residual_chart
 from enrelm_cli.show.palette import paint_of
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -175,8 +175,8 @@ def _bars(axis: Any, effect: ColumnEffect, report: ExplainReport) -> None:
     axis.axvline(0.0, color="black", linewidth=0.6)
     low, high = axis.get_xlim()
     _ticks(axis.set_xticks, Axis("", Scale(low, high)), 4)
-    axis.set_xlabel(words.visible(f"effect on {report.target}"))
-    axis.set_title(words.visible(f"Effect of {effect.name}"), fontsize=8, loc="left")
+    axis.set_xlabel(words.visible(f"effect on {effect.on or report.target}"))
+    axis.set_title(words.visible(effect_title(effect, report)), fontsize=8, loc="left")
 
 
 def _draw(axis: Any, chart: Chart) -> None:

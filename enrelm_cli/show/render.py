@@ -168,10 +168,11 @@ def terminal_plot(report: CurveReport, face: Face, height: int = 0) -> Text:
 
 def _with_effects(report: ExplainReport, face: Face, blocks: list[Block], brief: bool) -> list[Any]:
     """The first column's effect after the headline where it fits; with -v every column's, after the facts."""
+    from enrelm_cli.report.explain_view import strongest
     from enrelm_cli.show.explanation.terminal import effect_plot
 
     width = min(face.width or 80, 120)
-    shown = report.effects[:1] if brief else report.effects
+    shown = strongest(report.effects)[:1] if brief else report.effects
     lines = sum(1 for line in blocks for _ in getattr(line, "lines", getattr(line, "items", ())))
     free = shutil.get_terminal_size().lines - lines - _AROUND_AN_EFFECT
     if brief and free < _LEAST_PLOT:

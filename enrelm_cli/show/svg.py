@@ -177,7 +177,7 @@ def _entry(mark: Mark, paint: Paint) -> str:
 
 def spark(shares: Sequence[float]) -> str:
     """A bar chart without axes, as tall as its largest share."""
-    largest = max(shares, default=0.0)
+    largest = max(shares, default=0.0) or 1.0
     heights = [20.0 * share / largest for share in shares]
     bars = "".join(
         f'<rect x="{8 * i}" y="{20.0 - height:.1f}" width="7" height="{height:.1f}"/>'

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from enrelm_cli.commands.beside.judging import errors_of
+from enrelm_cli.commands.explanation.learning import ROWS, TOP, columns_that_matter, learn
+from enrelm_cli.commands.explanation.subjects import Subject, subject, subjects_of
 from enrelm_cli.commands.explanation.summaries import fitted_data, summaries
 from enrelm_cli.commands.saved import load_model
 from enrelm_cli.errors import DataError, UsageError
-from enrelm_cli.fold.folds import Engine, one_blas_thread
+from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.encoding import UNSEEN, Column, moment_text
 from enrelm_cli.inputs.predicting import open_for_predict
-from enrelm_cli.judge.explanation.effects import Effect, Moved, Posterior, effect_of
-from enrelm_cli.judge.explanation.gather import BadRow, Gather, Gathered, PlacedPiece, interval_ends, merged
-from enrelm_cli.judge.explanation.pairs import pairs
+from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.judge.classes.metrics import metrics
+from enrelm_cli.judge.explanation.gather import (
+    BadRow,
+    Gather,
+    GatherClasses,
+    Gathered,
+    PlacedPiece,
+    interval_ends,
+    merged,
+)
 from enrelm_cli.judge.explanation.residuals import binned
+from enrelm_cli.model.explanation.learnt import Learnt, LearntEffect
 from enrelm_cli.model.model import Model
 from enrelm_cli.names import close_names
 from enrelm_cli.report.explain_report import (
@@ -31,16 +42,11 @@ from enrelm_cli.report.explain_report import (
     WorstRow,
 )
 from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.pieces import check_files
 from enrelm_cli.table.table import ReadOptions
 from enrelm_cli.types import Array
 
-# Columns below this share of the prediction's variance are not drawn unless they are asked for.
-_MATTERS = 0.005
-_ROWS = 1000
-_PAIRED = 8  # columns whose pairs are looked at
-_SHOWN_PAIRS = 10
-_PAIR = 0.001  # share of the prediction's variance below which a pair says nothing
 _DRAWN = 600  # points of a residual plot
 
 
@@ -49,9 +55,10 @@ class ExplainSettings:
     """What to look at."""
 
     columns: tuple[str, ...] = ()  # none: those that matter
-    top: int = 12  # columns at most
+    top: int = TOP  # columns at most
     partial_dependence: bool = False
     worst: int = 10
+    classes: tuple[str, ...] = ()  # none: the second of two, each of a few, the most frequent of many
 
 
 def explain(
@@ -63,32 +70,43 @@ def explain(
     target: str | None = None,
 ) -> ExplainReport:
     """One pass over the rows, then everything from its even sample."""
-    timer = Stopwatch()
     model = load_model(path, "one is explained at a time: name it with --target", target)
-    model.network.require()
-    if model.classes is not None:
-        raise UsageError(
-            f"explain is for numbers so far; this model predicts classes of {model.encoding.target!r}",
-            "see the shares of its columns with `enrelm info`",
-        )
-    _check_columns(model, wanted.columns)
     if engine.elsewhere:
         check_files(sources)
+    return explain_model(model, tuple(sources), wanted, read, engine, path)
+
+
+def explain_model(
+    model: Model,
+    sources: Sequence[str | ArrowSource],
+    wanted: ExplainSettings,
+    read: ReadOptions,
+    engine: Engine,
+    path: str,
+) -> ExplainReport:
+    """The same of a model in memory, and of tables in files or in memory."""
+    timer = Stopwatch()
+    model.network.require()
+    subjects = subjects_of(model, wanted.classes)
+    _check_columns(model, wanted.columns)
     opened = open_for_predict(sources, read, model.encoding, with_target=True)
-    ends = interval_ends(model)
+    ends = interval_ends(model) if model.classes is None else {}
     with timer("rows"):
-        function = Gather(model, np.array(list(ends.values())).ravel(), wanted.worst)
+        numbers = Gather(model, np.array(list(ends.values())).ravel(), wanted.worst)
+        function = numbers if model.classes is None else GatherClasses(model, wanted.worst)
         found = merged(engine.map(map(PlacedPiece, opened), function, "predicting"))
     if found is None or not found.rows:
         raise DataError(f"{opened.label}: there are no rows", "name a table with rows that the model can predict")
     with timer("effects"):
-        return explained(model, found, wanted, path, opened.label, tuple(ends), timer)
+        columns = columns_that_matter(model, wanted.columns, wanted.top)
+        learnt = learn(model, found.sample.X[:ROWS], subjects, columns, wanted.partial_dependence)
+    return explained(model, found, learnt, wanted, path, opened.label, tuple(ends), timer)
 
 
-@one_blas_thread
 def explained(
     model: Model,
     found: Gathered,
+    learnt: Learnt,
     wanted: ExplainSettings,
     path: str,
     name: str,
@@ -96,37 +114,65 @@ def explained(
     timer: Stopwatch,
 ) -> ExplainReport:
     """The report of gathered rows."""
-    X = found.sample.X[:_ROWS]
-    chosen = _columns(model, wanted)
-    posterior = Posterior.of(model, X)
-    moved, shares = Moved(model, posterior), dict(model.card.relevance)
-    effects = [effect_of(moved, X, k, wanted.partial_dependence) for k in chosen]
-    columns = model.encoding.columns
-    known = int(found.sums["known"])
+    known, places = int(found.sums["known"]), list(dict.fromkeys(one.column for one in learnt.effects))
+    scale, columns = model.target_scale, model.encoding.columns
+    numbers = isinstance(scale, TargetScale)
+    report = learnt_report(model, learnt, path, name, wanted.partial_dependence)
+    return replace(
+        report,
+        rows=found.rows,
+        errors=errors_of(found.sums, scale.scale) if known and numbers else None,
+        metrics=metrics(found.sums) if known and not numbers else None,
+        residuals=_residuals(model, found, places, learnt.scores) if known else (),
+        worst=tuple(_worst(one, columns, model.classes) for one in found.worst),
+        calibration=_calibration(levels, found.sums["inside"], float(found.sums["weight"])) if numbers else (),
+        points=_points(found) if known and numbers else (),
+        timings=timer.report(),
+        notes=(*found.unseen.notes(), *_class_note(model, learnt, wanted)),
+    )
+
+
+def learnt_report(
+    model: Model, learnt: Learnt, path: str, name: str, partial_dependence: bool = False
+) -> ExplainReport:
+    """What a model has learnt, without any row: nothing is judged."""
+    columns, shares = model.encoding.columns, dict(model.card.relevance)
+    subjects = {place: subject(model, place) for place in learnt.scores}
     return ExplainReport(
         model=path,
         name=name,
         variant=model.card.variant,
         target=model.encoding.target,
-        rows=found.rows,
-        sample_rows=len(X),
-        average=float(found.sample.y_hat[:_ROWS].mean()),
-        way="partial dependence" if wanted.partial_dependence else "accumulated local effects",
-        band=_band(posterior is not None, wanted.partial_dependence),
-        effects=tuple(_effect(one, columns[one.column], shares) for one in effects if one is not None),
+        rows=int(model.card.data.get("rows") or 0),
+        sample_rows=learnt.rows,
+        average=float(learnt.averages[0]),
+        way="partial dependence" if partial_dependence else "accumulated local effects",
+        band=_band(learnt.posterior, partial_dependence),
+        effects=tuple(_effect(one, columns[one.column], shares, subjects[one.score]) for one in learnt.effects),
         relevance=model.card.relevance,
-        pairs=_pairs(model, X, chosen[:_PAIRED]),
-        errors=errors_of(found.sums, model.target_scale.scale) if known else None,
-        residuals=_residuals(model, found, [one.column for one in effects if one is not None]) if known else (),
-        worst=tuple(_worst(one, columns) for one in found.worst),
-        calibration=_calibration(levels, found.sums["inside"], float(found.sums["weight"])),
-        points=_points(found) if known else (),
-        timings=timer.report(),
-        notes=found.unseen.notes(),
+        pairs=tuple(
+            PairEffect(columns[int(first)].name, columns[int(second)].name, float(strength), float(share))
+            for first, second, strength, share in learnt.pairs
+        ),
+        errors=None,
+        residuals=(),
+        worst=(),
+        calibration=(),
+        points=(),
+        timings={},
         columns=summaries(model),
         fitted=fitted_data(model),
         settings=model.card.settings,
+        averages=tuple((one.name, float(mean)) for one, mean in zip(subjects.values(), learnt.averages, strict=True)),
+        classes=tuple(one.of for one in subjects.values() if one.of is not None),
     )
+
+
+def _class_note(model: Model, learnt: Learnt, wanted: ExplainSettings) -> tuple[str, ...]:
+    every = len(model.classes or ())
+    if wanted.classes or every <= max(len(learnt.scores), 2):
+        return ()
+    return (f"effects on the {len(learnt.scores)} most frequent of {every:,} classes; others with --of-class NAME",)
 
 
 def _check_columns(model: Model, names: Sequence[str]) -> None:
@@ -136,22 +182,12 @@ def _check_columns(model: Model, names: Sequence[str]) -> None:
             raise UsageError(f"the model has no column {name!r} (--column)", close_names(name, known))
 
 
-def _columns(model: Model, wanted: ExplainSettings) -> list[int]:
-    """Places of the columns to draw, the most relevant first."""
-    places = {column.name: k for k, column in enumerate(model.encoding.columns)}
-    if wanted.columns:
-        return [places[name] for name in dict.fromkeys(wanted.columns)]
-    ranked = [(name, share) for name, share in model.card.relevance if name in places]
-    matters = [name for name, share in ranked if share >= _MATTERS] or [name for name, _ in ranked[:1]]
-    return [places[name] for name in matters[: wanted.top]]
-
-
 def _band(posterior: bool, dependence: bool) -> str:
     rows = "predictions over rows" if dependence else "local differences over rows"
     return f"± 2 standard errors: {rows}" + (", and the posterior of the kernel model" if posterior else "")
 
 
-def _effect(one: Effect, column: Column, shares: dict[str, float]) -> ColumnEffect:
+def _effect(one: LearntEffect, column: Column, shares: dict[str, float], on: Subject) -> ColumnEffect:
     points = tuple(
         EffectPoint(
             shown_value(float(value), column),
@@ -161,9 +197,9 @@ def _effect(one: Effect, column: Column, shares: dict[str, float]) -> ColumnEffe
             float(y + s),
             int(n),
         )
-        for k, (value, y, s, n) in enumerate(zip(one.values, one.effect, one.band, one.rows, strict=True))
+        for k, (value, y, s, n) in enumerate(one.points)
     )
-    return ColumnEffect(column.name, kind_of(column), shares.get(column.name), points, one.missing)
+    return ColumnEffect(column.name, kind_of(column), shares.get(column.name), points, one.missing, on.of, on.name)
 
 
 def kind_of(column: Column) -> str:
@@ -183,19 +219,18 @@ def _axis(value: float, place: int, column: Column) -> float:
     return value if column.levels is None else float(place)
 
 
-def _pairs(model: Model, X: Array, columns: Sequence[int]) -> tuple[PairEffect, ...]:
-    names = [column.name for column in model.encoding.columns]
-    found = [one for one in pairs(model, X, columns) if one.share >= _PAIR][:_SHOWN_PAIRS]
-    return tuple(PairEffect(names[one.first], names[one.second], one.strength, one.share) for one in found)
-
-
-def _residuals(model: Model, found: Gathered, columns: Sequence[int]) -> tuple[Residuals, ...]:
+def _residuals(model: Model, found: Gathered, columns: Sequence[int], scores: Sequence[int]) -> tuple[Residuals, ...]:
+    """Target less prediction; of one class, 1 or 0 less its probability."""
     sample = found.sample
     known = np.isfinite(sample.y)
-    residuals, every = (sample.y - sample.y_hat)[known], model.encoding.columns
-    along = [Residuals(None, "number", _ranges(sample.y_hat[known], residuals, None))]
+    y, y_hat, every = sample.y[known], sample.y_hat[known], model.encoding.columns
+    if model.classes is not None:
+        if len(scores) > 1:
+            return ()
+        y, y_hat = (y == scores[0]).astype(float), model.probabilities(sample.X[known])[:, scores[0]]
+    along = [Residuals(None, "number", _ranges(y_hat, y - y_hat, None))]
     for k in columns:
-        along.append(Residuals(every[k].name, kind_of(every[k]), _ranges(sample.X[known, k], residuals, every[k])))
+        along.append(Residuals(every[k].name, kind_of(every[k]), _ranges(sample.X[known, k], y - y_hat, every[k])))
     return tuple(along)
 
 
@@ -211,9 +246,12 @@ def _ranges(values: Array, residuals: Array, column: Column | None) -> tuple[Res
     return tuple(ranges)
 
 
-def _worst(one: BadRow, columns: Sequence[Column]) -> WorstRow:
+def _worst(one: BadRow, columns: Sequence[Column], classes: tuple[str, ...] | None) -> WorstRow:
     values = tuple((column.name, shown_value(float(x), column)) for column, x in zip(columns, one.X, strict=True))
-    return WorstRow(one.file, one.row, one.line, one.y, one.y_hat, values)
+    if classes is None:
+        return WorstRow(one.file, one.row, one.line, one.y, one.y_hat, values)
+    target = "(unseen)" if one.y == UNSEEN else classes[int(one.y)]
+    return WorstRow(one.file, one.row, one.line, target, classes[int(one.y_hat)], values, 1.0 - one.gap)
 
 
 def _calibration(levels: Sequence[float], inside: Array, weight: float) -> tuple[Coverage, ...]:

@@ -4,39 +4,52 @@ from __future__ import annotations
 
 import numpy as np
 
-from enrelm_cli.commands.explanation.explain import ExplainSettings, explained
+from enrelm_cli.commands.explanation.explain import ExplainSettings, explained, learnt_report
 from enrelm_cli.commands.explanation.summaries import fitted_data, summaries
 from enrelm_cli.commands.info import info_of
 from enrelm_cli.commands.saved import load_model
-from enrelm_cli.fold.folds import Chunk
-from enrelm_cli.judge.explanation.gather import gathered, interval_ends
+from enrelm_cli.judge.curve import Choice, Choices, Curve
+from enrelm_cli.judge.explanation.gather import gathered
 from enrelm_cli.model.model import Model
 from enrelm_cli.report.explain_report import ModelPage
 from enrelm_cli.report.reports import FitReport
 from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.types import Array
 
 
 def fit_page(report: FitReport, model: Model) -> ModelPage:
     """Effects and residuals of the table's own sample."""
-    sample = report.sample
-    if sample is None or model.classes is not None:
-        return ModelPage(report, summaries(model), None, (), report.data)
+    sample, learnt = report.sample, model.learnt
+    if sample is None or learnt is None:
+        return ModelPage(report, summaries(model), None, (), report.data, report.curve)
     wanted, path = ExplainSettings(worst=0), report.model or "model.joblib"
     # Coverage of the rows that a model was fitted to says nothing: widths do.
-    found = explained(model, gathered(model, sample.X, sample.y), wanted, path, report.data.name, (), Stopwatch())
-    return ModelPage(report, summaries(model), found, _widths(model, sample), report.data)
+    rows = gathered(model, sample.X, sample.y)
+    found = explained(model, rows, learnt, wanted, path, report.data.name, (), Stopwatch())
+    return ModelPage(report, summaries(model), found, _widths(model), report.data, report.curve)
 
 
 def info_page(path: str) -> ModelPage:
-    """Of a saved model alone: it keeps no row, so it has no effects to show."""
+    """Of a saved model alone: it keeps no row, but what it had learnt from them."""
     model = load_model(path, "a page shows one")
-    return ModelPage(info_of(model, path), summaries(model), None, (), fitted_data(model))
+    report, data = info_of(model, path), fitted_data(model)
+    if model.learnt is None:
+        return ModelPage(report, summaries(model), None, (), data)
+    found = learnt_report(model, model.learnt, path, data.name)
+    return ModelPage(report, summaries(model), found, _widths(model), data, kept_curve(model, model.learnt.curve))
 
 
-def _widths(model: Model, sample: Chunk) -> tuple[tuple[float, float], ...]:
-    ends = interval_ends(model)
-    if not ends:
-        return ()
-    places = model.predict_with(sample.X[:1000], np.array(list(ends.values())).ravel())
-    widths = places[:, 2::2] - places[:, 1::2]
-    return tuple(zip(ends, widths.mean(axis=0).tolist(), strict=True))
+def kept_curve(model: Model, errors: Array) -> Curve | None:
+    """From the sizes that a model keeps, (s, 3)."""
+    if not len(errors):
+        return None
+    sizes, train, validation = errors.T
+    every = np.arange(1.0, sizes[-1] + 1.0)
+    least = int(np.argmin(validation))
+    best = Choice(int(sizes[least]), float(validation[least]))
+    train, validation = (np.interp(every, sizes, one) for one in (train, validation))
+    return Curve(model.card.variant, train, validation, Choices(best, None, best), None, False, len(every))
+
+
+def _widths(model: Model) -> tuple[tuple[float, float], ...]:
+    return () if model.learnt is None else tuple((float(level), float(width)) for level, width in model.learnt.widths)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from enrelm_cli.commands.classes.telling import ToldApart, class_facts, tell_classes, with_misses
+from enrelm_cli.commands.explanation.learning import kept as learnt
 from enrelm_cli.commands.facts import network_facts, own_errors, versions
 from enrelm_cli.errors import DataError, ModelFileError, UserError
 from enrelm_cli.fields import options
@@ -164,8 +165,7 @@ def finish(model: Model, kept: Kept, engine: Engine) -> Finished:
     )
     made = replace(made, card=card, kept=kept)
     raw = kept.sums.sample.raw
-    if classes is None:
-        made = replace(made, reference=reference_of(made, raw))
+    made = replace(made, reference=reference_of(made, raw), learnt=learnt(made, raw, fitted.curve))
     return Finished(made.profiled(raw), fitted, intervals, classes)
 
 

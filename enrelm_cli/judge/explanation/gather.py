@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Sums
 from enrelm_cli.fold.hashing import combine, first_rows, hash_numbers
 from enrelm_cli.fold.weights import Weights, times, total
-from enrelm_cli.inputs.encoding import Unseen
+from enrelm_cli.inputs.encoding import UNSEEN, Unseen
 from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.judge.classes.metrics import class_sums
+from enrelm_cli.model.classes import labels
 from enrelm_cli.model.model import Model
 from enrelm_cli.table.csv_pieces import lines_before, records
 from enrelm_cli.table.pieces import Batch, CsvBlock, Piece
@@ -55,12 +58,13 @@ class BadRow:
     file: str
     line: int | None  # in its file, where that has lines
     X: Array  # (columns,)
-    y: float
+    y: float  # the place of its class, where it has one
     y_hat: float
+    gap: float  # how far
 
     @property
     def order(self) -> tuple[float, int]:
-        return (-abs(self.y - self.y_hat), self.row)
+        return (-self.gap, self.row)
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,16 @@ class Placed:
     @property
     def rows(self) -> int:
         return self.batch.rows
+
+    def worst(
+        self, X: Array, y: Array, y_hat: Array, gap: Array, known: NDArray[np.int64], most: int
+    ) -> tuple[BadRow, ...]:
+        """The rows of the batch with the largest gaps, among those that are known."""
+        bad = known[np.argsort(-gap[known], kind="stable")[:most]]
+        return tuple(
+            BadRow(int(i) + 1, self.batch.origin, line, X[i], float(y[i]), float(y_hat[i]), float(gap[i]))
+            for i, line in zip(bad, self.lines(bad.tolist()), strict=True)
+        )
 
     def lines(self, places: Iterable[int]) -> list[int | None]:
         """The lines of some rows of the batch; None where the file has none."""
@@ -128,13 +142,7 @@ class Gather:
         predicted = self.model.predict_with(X, self.ends)
         y_hat, weight = predicted[:, 0], self.model.encoding.weights(placed.batch)
         known = np.flatnonzero(np.isfinite(y) if weight is None else np.isfinite(y) & (weight > 0.0))
-        gap = np.abs(y - y_hat)
-        bad = known[np.argsort(-gap[known], kind="stable")[: self.worst]]
-        lines = placed.lines(bad.tolist())
-        worst = tuple(
-            BadRow(int(i) + 1, placed.batch.origin, line, X[i], float(y[i]), float(y_hat[i]))
-            for i, line in zip(bad, lines, strict=True)
-        )
+        worst = placed.worst(X, y, y_hat, np.abs(y - y_hat), known, self.worst)
         sums = self.sums(y[known], predicted[known], None if weight is None else weight[known])
         return Gathered(len(y), Sample.of(X, y, y_hat), worst, sums, unseen, self.worst)
 
@@ -159,8 +167,32 @@ class Gather:
         )
 
 
+@dataclass(frozen=True)
+class GatherClasses:
+    """The same of classes: a row is far from its prediction where its class has a low probability."""
+
+    model: Model
+    worst: int
+
+    def __call__(self, placed: Placed) -> Gathered:
+        X, y, unseen = self.model.encoding.for_predict(placed.batch)
+        p, weight = self.model.probabilities(X), self.model.encoding.weights(placed.batch)
+        known = np.flatnonzero(np.isfinite(y) if weight is None else np.isfinite(y) & (weight > 0.0))
+        codes = np.where(np.isfinite(y), y, UNSEEN).astype(np.int64)
+        own = np.where(codes >= 0, p[np.arange(len(p)), np.maximum(codes, 0)], 0.0)
+        y_hat = labels(p).astype(float)
+        worst = placed.worst(X, y, y_hat, 1.0 - own, known, self.worst)
+        sums = class_sums(p[known], codes[known], None if weight is None else weight[known])
+        counted = Sums({"known": len(known), **sums.values})
+        return Gathered(len(y), Sample.of(X, y, y_hat), worst, counted, unseen, self.worst)
+
+
 def gathered(model: Model, X: Array, y: Array) -> Gathered:
     """Of rows that are in memory already: none of them is named as bad."""
+    if model.classes is not None:
+        p, codes = model.probabilities(X), y.astype(np.int64)
+        judged = Sums({"known": len(y), **class_sums(p, codes).values})
+        return Gathered(len(y), Sample.of(X, y, labels(p).astype(float)), (), judged, Unseen(), 0)
     gather = Gather(model, np.zeros(0), 0)
     predicted = model.predict_with(X, gather.ends)
     sums = gather.sums(y, predicted, None)

@@ -77,7 +77,7 @@ class ExplainedClasses:
         if len(model.classes or ()) > MOST:
             raise UsageError(
                 f"--explain is for up to {MOST} classes; {model.encoding.target!r} has {len(model.classes or ()):,}",
-                "leave it out, or see one class with `enrelm explain MODEL DATA --class NAME`",
+                "leave it out, or see one class with `enrelm explain MODEL DATA --of-class NAME`",
             )
         parts = ExplainedRows.of(model, top)  # refuses a model without a reference
         return ExplainedClasses(model, parts.top)

@@ -41,14 +41,14 @@ def score_model(model: Model, place: int) -> Model:
     assert isinstance(scale, ClassScale)
     assert calibration is not None
     two = classes == 2
-    others = scale.log_shares[:1] if two else scale.log_shares
-    turned = scale.V[place] - scale.V[0] if two else scale.V[place]
+    others = scale.log_shares[1 - place : 2 - place] if two else scale.log_shares
+    turned = scale.V[place] - scale.V[1 - place] if two else scale.V[place]
     size = float(np.linalg.norm(turned))
     prior = calibration.prior * float(scale.log_shares[place] - others.mean())
-    network = model.network if two else model.network.along(turned / size)
-    network = replace(network, facts=_facts(model, scale, place))
+    network = replace(model.network.along(turned / size), facts=_facts(model, scale, place))
     own = TargetScale(prior, calibration.slope * scale.spread * size)
-    reference = model.reference if two or model.reference is None else model.reference.of(place)
+    reference = None if model.reference is None or place not in places(model) else model.reference
+    reference = reference if two or reference is None else reference.of(place)
     encoding = replace(model.encoding, classes=None)
     return replace(
         model,

@@ -16,11 +16,16 @@ def effect_chart(effect: ColumnEffect, report: ExplainReport) -> Chart:
     """A line with its band; where the rows are stands below, as ticks."""
     at, y, low, high = (np.array([getattr(p, name) for p in effect.points]) for name in ("at", "effect", "low", "high"))
     x = Axis(effect.name, Scale(float(at[0]), float(at[-1])), dates=effect.kind == "date")
-    axis = Axis(f"effect on {report.target}", _scale(np.concatenate([y, low, high, [0.0]])))
+    axis = Axis(f"effect on {effect.on or report.target}", _scale(np.concatenate([y, low, high, [0.0]])))
     method = report.variant
     marks: list[Mark] = [Band("± 2 standard errors", method, at, low, high)]
     marks += [level("", INK, 0.0, x.scale), Line("effect", method, at, y)]
-    return Chart(f"Effect of {effect.name}", x, axis, tuple(marks))
+    return Chart(effect_title(effect, report), x, axis, tuple(marks))
+
+
+def effect_title(effect: ColumnEffect, report: ExplainReport) -> str:
+    """Of several classes, with the class."""
+    return f"Effect of {effect.name}" + (f" on {effect.of}" if len(report.classes) > 1 else "")
 
 
 def residual_chart(report: ExplainReport) -> Chart:

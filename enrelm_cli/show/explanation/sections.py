@@ -19,7 +19,13 @@ from enrelm_cli.report.explain_view import (
     worst_grid,
 )
 from enrelm_cli.show import svg
-from enrelm_cli.show.explanation.charts import calibration_chart, column_chart, effect_chart, residual_chart
+from enrelm_cli.show.explanation.charts import (
+    calibration_chart,
+    column_chart,
+    effect_chart,
+    effect_title,
+    residual_chart,
+)
 from enrelm_cli.show.svg import Paint
 
 Drawer = Callable[[Sequence[Block]], str]
@@ -42,13 +48,16 @@ def effects_section(report: ExplainReport, paint: Paint, blocks: Drawer) -> list
 
 def errors_section(report: ExplainReport, paint: Paint, blocks: Drawer) -> list[str]:
     """Residuals against the prediction and each column, the worst rows, intervals."""
-    if report.errors is None:
+    if report.errors is None and report.metrics is None:
         return []
-    charts = svg.figure("residuals", residual_chart(report), paint)
+    charts = ""
+    if report.residuals:
+        first = residual_chart(report) if report.points else column_chart(report.residuals[0], report)
+        charts = svg.figure("residuals", first, paint)
     for number, one in enumerate(report.residuals[1:]):
         if one.kind != "levels":
             charts += svg.figure(f"residuals{number}", column_chart(one, report), paint)
-    parts = ["<h2>Residuals</h2>", f'<div class="charts">{charts}</div>']
+    parts = ["<h2>Residuals</h2>", f'<div class="charts">{charts}</div>'] if charts else []
     parts += [blocks([_levels(one)]) for one in report.residuals[1:] if one.kind == "levels" and one.ranges]
     if report.worst:
         parts += ["<h2>Worst rows</h2>", blocks([_untitled(worst_grid(report, _WORST_COLUMNS))])]
@@ -118,7 +127,8 @@ def _effect(effect: ColumnEffect, number: int, report: ExplainReport, paint: Pai
 def _bars(identity: str, effect: ColumnEffect, report: ExplainReport, paint: Paint) -> str:
     """A bar for each level from the middle, its band as a whisker."""
     points = effect.points
-    title = escape(words.visible(f"Effect of {effect.name}"))
+    title = escape(words.visible(effect_title(effect, report)))
+    on = escape(words.visible("" if len(report.classes) > 1 else f" on {effect.on or report.target}"))
     ends = [0.0, *(value for point in points for value in (point.low, point.high))]
     low, high = min(ends), max(ends)
     span = (high - low) or 1.0
@@ -145,5 +155,5 @@ def _bars(identity: str, effect: ColumnEffect, report: ExplainReport, paint: Pai
         f'<figure><svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-labelledby="{identity}-title">'
         f'<title id="{identity}-title">{title}</title>'
         f'{"".join(rows)}<path class="axis" d="M{middle:.1f} 0V{height}"/></svg>'
-        f"<figcaption>{title} on {escape(words.visible(report.target))}</figcaption></figure>"
+        f"<figcaption>{title}{on}</figcaption></figure>"
     )

@@ -34,7 +34,7 @@ def _bars(effect: ColumnEffect, report: ExplainReport, width: int, unicode: bool
     largest = max(abs(point.effect) for point in points) or 1.0
     full, middle = ("█", "│") if unicode else ("#", "|")
     style = paint_of(report.variant).terminal
-    rows: list[list[Run]] = [[(f"effect of {effect.name} on {report.target}", "dim")]]
+    rows: list[list[Run]] = [[(f"effect of {effect.name} on {effect.on or report.target}", "dim")]]
     for point, name, figure in zip(points, names, figures, strict=True):
         cells = round(half * abs(point.effect) / largest)
         below, above = (full * cells, "") if point.effect < 0.0 else ("", full * cells)

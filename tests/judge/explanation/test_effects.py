@@ -76,7 +76,7 @@ def test_an_effect_in_an_interaction_is_its_average() -> None:
 
 def test_the_strongest_pair_is_the_one_that_does_not_add_up() -> None:
     model, X = friedman()
-    found = pairs(model, X, range(6))
+    found = pairs(model.predict, X, range(6))
     assert {found[0].first, found[0].second} == {0, 1}
     assert found[0].strength > 4 * found[1].strength
     wanted = 10 * np.sin(np.pi * X[:, 0] * X[:, 1])
