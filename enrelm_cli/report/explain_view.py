@@ -16,7 +16,7 @@ _BARS = 12
 _VALUES = 3  # columns of a worst row that a terminal shows
 _LEAST = 1e-4
 _LOG_ODDS = "Log-odds are log(p / (1 - p)): 0 is an even chance, +1 makes it 73 %, +2 88 %."
-_SCORES = "A score is log p of a class minus the mean of log p over classes: +1 means 2.7 times the odds against others."
+_SCORES = "A score is log p of a class minus the mean over classes: +1 means 2.7 times the odds against the others."
 
 
 def explain_view(report: ExplainReport) -> list[Block]:
