@@ -126,7 +126,7 @@ def later_table(
     inputs: Columns, y: Any, target: str, beside: Mapping[str, tuple[Any, str]], labels: bool
 ) -> ArrowSource:
     """Rows for a model that is there, whose names are taken. `beside`: column -> values and what they are called."""
-    values = _label_column(labels_of(y, inputs.rows)) if labels else pa.array(target_of(y, inputs.rows))
+    values = label_column(y, inputs.rows) if labels else pa.array(target_of(y, inputs.rows))
     table = inputs.table.append_column(target, values)
     for name, (numbers, role) in beside.items():
         table = table.append_column(name, _beside(numbers, role, inputs.rows))
