@@ -156,8 +156,8 @@ def labels_of(y: Any, rows: int) -> NDArray[Any]:
 
 
 def _width(y: Any) -> int:
-    shape = np.shape(y)
-    return int(shape[1]) if len(shape) == 2 else 1
+    values = np.asarray(y)
+    return int(values.shape[1]) if values.ndim == 2 else 1
 
 
 def targets_of(y: Any, rows: int) -> tuple[list[str], NDArray[np.float64]]:
