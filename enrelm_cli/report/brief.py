@@ -6,18 +6,31 @@ from collections.abc import Sequence
 
 from enrelm_cli.judge.curve import Curve
 from enrelm_cli.report import words
-from enrelm_cli.report.blocks import Block, Command, Grid, Remarks, facts_of, metrics_line, offered, read
+from enrelm_cli.report.blocks import Block, Command, Facts, Grid, Remarks, facts_of, metrics_line, offered, read
 from enrelm_cli.report.check_view import check_brief
 from enrelm_cli.report.compare_view import compare_view, error_name, of_classes
 from enrelm_cli.report.curve_view import curve_view
 from enrelm_cli.report.explain_report import ExplainReport
 from enrelm_cli.report.explain_view import explain_brief
-from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport
+from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, InfoReport
 from enrelm_cli.report.targets.reports import TargetsCurve, TargetsInfo, TargetsPredict, TargetsReport
 from enrelm_cli.report.targets.views import targets_brief
-from enrelm_cli.report.views import Report, candidates_grid, fit_errors, fit_rows, fit_view, view
+from enrelm_cli.report.views import Report, candidates_grid, fit_errors, fit_rows, fit_view, info_view, view
 
 _COLUMNS = 4
+# What is said of a model without -v.
+_OF_A_MODEL = (
+    "model",
+    "target",
+    "inputs",
+    "classes",
+    "errors",
+    "metrics",
+    "warning",
+    "intervals",
+    "fitted on",
+    "updatable",
+)
 _EFFECTS = 5  # of a screen that shows a plot as well
 
 
@@ -34,7 +47,19 @@ def brief_view(report: Report) -> list[Block]:
         return check_brief(report)
     if isinstance(report, ExplainReport):
         return explain_brief(report, _EFFECTS)
+    if isinstance(report, InfoReport):
+        return _info(report)
     return view(report)
+
+
+def _info(report: InfoReport) -> list[Block]:
+    headline, facts, *others = info_view(report)
+    assert isinstance(facts, Facts)
+    said = [(name, lines) for name, lines in facts.items if name in _OF_A_MODEL]
+    notes = words.counted(len(report.notes), "note") + ", " if report.notes else ""
+    more = f"{notes}settings and the table of columns: -v; effects and curve: --report FILE.html"
+    brief = facts_of(*said, ("columns", _most_relevant(report.relevance)), ("more", more))
+    return [headline, brief, *_last_command(others)]
 
 
 def _fit(report: FitReport) -> list[Block]:

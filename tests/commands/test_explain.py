@@ -77,6 +77,14 @@ def test_any_order_of_rows_and_any_blocks_give_the_same_figures(model: str, repo
     assert [row["target"] for row in report["worst"]] == [row["target"] for row in other["worst"]]
 
 
+@pytest.mark.dask
+@pytest.mark.slow
+def test_a_cluster_finds_the_same(model: str, report: Any) -> None:
+    pytest.importorskip("distributed")
+    found = succeed("explain", model, HOUSES, "--engine", "dask", "--format", "json").json
+    assert {**found, "timings": None} == {**report, "timings": None}
+
+
 def test_csv_has_a_row_for_each_point(model: str) -> None:
     rows = list(csv.DictReader(io.StringIO(succeed("explain", model, HOUSES, "--format", "csv").stdout)))
     assert {"column", "value", "effect", "low", "high", "rows"} <= set(rows[0])

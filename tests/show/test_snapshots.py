@@ -28,6 +28,13 @@ def test_a_terminal_sees_the_kept_table(name: str, columns: int) -> None:
     assert matches_snapshot(f"{name}.{columns}", on_terminal(name, columns))
 
 
+def test_a_model_fits_a_screen_of_80_by_24() -> None:
+    lines = on_terminal("info", 80).splitlines()
+    assert len(lines) <= 23  # and the prompt
+    assert "validation error" in lines[0]
+    assert "next:" in lines[-1]
+
+
 @pytest.mark.parametrize("name", REPORTS)
 def test_with_v_a_terminal_sees_all(name: str) -> None:
     assert matches_snapshot(f"{name}.80v", on_terminal(name, verbose=True))
