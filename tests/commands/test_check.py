@@ -73,7 +73,7 @@ def spoilt() -> dict[str, tuple[dict[str, list[Any]], str, str | None, str, str 
     """name -> (columns, kind, column, level, a part of the option)."""
     rng, base = np.random.default_rng(5), clean()
     y = np.array(base["y"])
-    day = np.datetime64("2021-01-01") + np.arange(ROWS)
+    day = np.datetime64("2021-01-01") + np.arange(ROWS).astype("timedelta64[D]")
     some = rng.random(ROWS)
     numbers = [f"{value:.3f}" for value in some]
     shuffled = rng.permutation(ROWS)
@@ -166,7 +166,7 @@ def test_a_problem_is_found_and_nothing_else(name: str, tmp_path: Path) -> None:
 def test_a_target_that_drifts_along_a_date_is_found(tmp_path: Path) -> None:
     rng, base = np.random.default_rng(1), clean()
     day = rng.permutation(ROWS)
-    dates = (np.datetime64("2021-01-01") + day).tolist()
+    dates = (np.datetime64("2021-01-01") + day.astype("timedelta64[D]")).tolist()
     path = written(tmp_path, {**base, "date": dates, "y": (0.01 * day + np.array(base["y"])).round(4).tolist()})
     one = findings(succeed("check", path, "-t", "y", "-f", "json"))["time-order", "date"]
     assert "drifts" in one["text"]

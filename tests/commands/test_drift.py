@@ -21,7 +21,7 @@ def write(path: Path, rows: int, seed: int, shift: float = 0.0, days: int = 0) -
     a, b = rng.standard_normal(rows) + shift, rng.standard_normal(rows)
     c, day = rng.choice(list("uvw"), rows), rng.integers(0, 300, rows) + days
     y = a + b**2 + (c == "u") + 0.1 * rng.standard_normal(rows)
-    dates = np.datetime64("2020-01-01") + day
+    dates = np.datetime64("2020-01-01") + day.astype("timedelta64[D]")
     lines = [f"{p},{q},{r},{d},{z}" for p, q, r, d, z in zip(a, b, c, dates, y, strict=True)]
     path.write_text("\n".join([HEAD, *lines]) + "\n")
     return path

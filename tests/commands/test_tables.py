@@ -76,7 +76,7 @@ def sales(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Columns]:
     """A fitted table of dates, levels and numbers."""
     folder, rng = tmp_path_factory.mktemp("sales"), np.random.default_rng(4)
     days = rng.integers(0, 800, 500)
-    when = [str(np.datetime64("2020-01-01") + day) for day in days.tolist()]
+    when = [str(np.datetime64("2020-01-01") + np.timedelta64(day, "D")) for day in days.tolist()]
     shop, size = rng.integers(0, 6, 500), np.exp(rng.standard_normal(500))
     y = np.exp(0.5 * np.sin(2.0 * np.pi * days / 365.25) + 0.3 * shop + 0.2 * np.log(size))
     columns: Columns = {"when": when, "shop": [f"s{i}" for i in shop], "size": size.tolist(), "y": y.tolist()}

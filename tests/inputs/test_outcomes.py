@@ -15,7 +15,7 @@ def test_fit_and_info_say_what_became_of_each_column(tmp_path: Path) -> None:
     lines = ["id,when,rooms,kind,same,size,blank,y"]
     for i in range(200):
         size, rooms = rng.standard_normal(), int(rng.integers(1, 6))
-        when = np.datetime64("2020-01-01") + int(rng.integers(0, 700))
+        when = np.datetime64("2020-01-01") + np.timedelta64(int(rng.integers(0, 700)), "D")
         cells = [
             f"r{i}",
             when,

@@ -72,7 +72,7 @@ AWKWARD: dict[str, tuple[bytes, ReadOptions, dict[str, list[Any]]]] = {
     ),
     "quoted numbers": (b'"a","b"\n"1","x"\n"2.5","y"\n', ReadOptions(), {"a": [1.0, 2.5], "b": ["x", "y"]}),
     "quoted newline in the header": (b'"a\nb",c\n1,x\n', ReadOptions(), {"a\nb": [1.0], "c": ["x"]}),
-    "stray quotes": (b'a,b\n1,12" pipe\n2,3" pipe\n', ReadOptions(), {"a": [1.0, 2.0], "b": ['12" pipe', '3" pipe']}),
+    "stray quotes": (b'a,b\n1,pipe 12"\n2,pipe 3"\n', ReadOptions(), {"a": [1.0, 2.0], "b": ['pipe 12"', 'pipe 3"']}),
     "spaces": (b"a, b\n 1, 2\n 3, NA\n5, \n", ReadOptions(), {"a": [1.0, 3.0, 5.0], "b": [2.0, None, None]}),
     "unnamed column": (b",a\n1,2\n", ReadOptions(), {"a": [2.0], "column 1": [1.0]}),
     "semicolons and decimal commas": (
@@ -102,7 +102,7 @@ AWKWARD: dict[str, tuple[bytes, ReadOptions, dict[str, list[Any]]]] = {
     "numbers and booleans are text": (b"a\n1\ntrue\n", ReadOptions(), {"a": ["1", "true"]}),
     "empty column": (b"a,b\n,1\n,2\n", ReadOptions(), {"a": [None, None], "b": [1.0, 2.0]}),
     "one column": (b"a\n1\n2\n", ReadOptions(), {"a": [1.0, 2.0]}),
-    "times of day are text": (b"a\n10:30\n", ReadOptions(), {"a": ["10:30"]}),
+    "times of day are seconds": (b"a\n10:30\n", ReadOptions(), {"a": [37800.0]}),
 }
 
 
