@@ -379,5 +379,7 @@ def export(model: ModelFile, options: ExportOptions, screen: Screen) -> None:
     exported = library.export(load_model(model.path), options.dtype, options.encoded)
     write_whole(options.output, exported.content)
     if not is_stdout(options.output):
-        names = ", ".join(f"{port.name} ({port.type})" for port in exported.inputs)
-        note(screen, f"wrote {options.output}: {names} -> {exported.output} ({options.dtype})")
+        names, given = (
+            ", ".join(f"{port.name} ({port.type})" for port in ports) for ports in (exported.inputs, exported.outputs)
+        )
+        note(screen, f"wrote {options.output}: {names} -> {given}")

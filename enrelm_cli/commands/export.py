@@ -2,7 +2,8 @@
 
 One input (rows, 1) for each column. Numbers and booleans are numbers, NaN where missing; texts are strings, "" where
 missing; dates are microseconds since 1970-01-01 (UTC where they have a zone), NaN where missing; numbers that the
-model takes for categories are numbers. `encoded`: instead one input (rows, d) of numbers, as the input map's
+model takes for categories are numbers. A target with classes gives the label, and a probability of each class in
+the order of the property `classes`. `encoded`: instead one input (rows, d) of numbers, as the input map's
 columns make them, for runtimes that lack strings.
 
 Inside everything is float64, whatever `dtype` says of the inputs and the output: the kernel's weights nearly cancel,
@@ -25,15 +26,18 @@ from numpy.polynomial.chebyshev import cheb2poly
 from scipy import special
 
 from enrelm_cli import __version__
+from enrelm_cli.columns import wide
 from enrelm_cli.commands.onnx.columns import Port, columns
 from enrelm_cli.commands.onnx.graph import Graph
 from enrelm_cli.errors import UsageError
 from enrelm_cli.extras import install_command
+from enrelm_cli.inputs.classes.scale import ClassScale
 from enrelm_cli.inputs.maps.column_map import FAR
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.model.features import HiddenLayer, KernelFeatures
+from enrelm_cli.model.linear_features import LinearFeatures
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.model.model import Model
 from enrelm_cli.types import Array
@@ -52,6 +56,7 @@ class Exported:
     content: bytes
     inputs: tuple[Port, ...]
     output: str
+    outputs: tuple[Port, ...] = ()  # all of them, the first is `output`
 
 
 def export(model: Model, dtype: str = "float64", encoded: bool = False) -> Exported:
@@ -59,19 +64,17 @@ def export(model: Model, dtype: str = "float64", encoded: bool = False) -> Expor
     if dtype not in DTYPES:
         raise UsageError(f"--dtype '{dtype}' is not one of {', '.join(DTYPES)}", "the default is --dtype float64")
     scale = model.target_scale
-    if not isinstance(scale, TargetScale):
-        raise UsageError(
-            f"the target '{model.encoding.target}' has classes, and only numbers can be exported to ONNX so far",
-            "predict with `enrelm predict`, or fit a number",
-        )
     graph = Graph(_onnx(), taken={column.name for column in model.encoding.columns} | {_ENCODED})
     ports, X = _encoded_input(graph, model, dtype) if encoded else columns(graph, model, dtype)
     Z = _standardised(graph, X, model.input_map)
-    y = _network(graph, Z, model)
-    y = _own_units(graph, y, scale)
-    output = graph.unused("prediction")
-    graph.op("Cast", y, to=graph.type_of(dtype), output=output)
-    return Exported(_finished(graph, model, ports, output, dtype), ports, output)
+    z = _network(graph, Z, model)
+    if isinstance(scale, ClassScale):
+        outputs = _classes(graph, z, scale, model, dtype)
+    else:
+        output = graph.unused("prediction")
+        graph.op("Cast", _own_units(graph, z, scale), to=graph.type_of(dtype), output=output)
+        outputs = (Port(output, dtype, ""),)
+    return Exported(_finished(graph, model, ports, outputs), ports, outputs[0].name, outputs)
 
 
 def _onnx() -> Any:
@@ -82,11 +85,16 @@ def _onnx() -> Any:
     return onnx
 
 
-def _finished(graph: Graph, model: Model, ports: tuple[Port, ...], output: str, dtype: str) -> bytes:
+def _finished(graph: Graph, model: Model, ports: tuple[Port, ...], given: tuple[Port, ...]) -> bytes:
     helper = graph.onnx.helper
     shape = ["rows", model.input_map.expansion.width if ports[0].name == _ENCODED and len(ports) == 1 else 1]
     inputs = [helper.make_tensor_value_info(p.name, graph.type_of(p.type), shape, p.meaning) for p in ports]
-    outputs = [helper.make_tensor_value_info(output, graph.type_of(dtype), ["rows", 1])]
+    # The label or the number, and a probability for each class.
+    widths = (1, len(model.classes or ()))
+    outputs = [
+        helper.make_tensor_value_info(p.name, graph.type_of(p.type), ["rows", width])
+        for p, width in zip(given, widths, strict=False)
+    ]
     body = helper.make_graph(graph.nodes, "enrelm", inputs, outputs, graph.initializers)
     opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
     whole = helper.make_model(
@@ -103,6 +111,8 @@ def _finished(graph: Graph, model: Model, ports: tuple[Port, ...], output: str, 
         "neurons": str(model.network.size),
         "encoded_inputs": json.dumps(list(names), ensure_ascii=False),
     }
+    if model.classes is not None:
+        facts["classes"] = json.dumps(list(model.classes), ensure_ascii=False)
     helper.set_model_props(whole, facts)
     graph.onnx.checker.check_model(whole)
     return bytes(whole.SerializeToString(deterministic=True))
@@ -140,8 +150,22 @@ def _own_units(graph: Graph, z: str, scale: TargetScale) -> str:
     return y
 
 
+def _classes(graph: Graph, z: str, scale: ClassScale, model: Model, dtype: str) -> tuple[Port, ...]:
+    """`Calibration.probabilities` and the most probable class: (rows, C - 1) -> (rows, 1) texts and (rows, C)."""
+    calibration = model.calibration
+    assert calibration is not None
+    # The slope is inside the matrix: onnxruntime would fuse a scalar into the product, as a float32.
+    scores = graph.op("MatMul", z, np.ascontiguousarray(calibration.slope * scale.spread * scale.V.T))
+    p = graph.op("Softmax", graph.op("Add", scores, calibration.prior * scale.log_shares[None, :]), axis=1)
+    label, probabilities = graph.unused("prediction"), graph.unused("probabilities")
+    place = graph.op("ArgMax", p, axis=1, keepdims=1)
+    graph.op("Gather", graph.texts(model.classes or ()), place, axis=0, output=label)
+    graph.op("Cast", p, to=graph.type_of(dtype), output=probabilities)
+    return Port(label, "string", ""), Port(probabilities, dtype, "")
+
+
 def _network(graph: Graph, Z: str, model: Model) -> str:
-    """intercept + s(Z) beta: (rows, 1)."""
+    """intercept + s(Z) beta: (rows, 1), or (rows, C - 1) of classes."""
     network, features = model.network, model.network.features
     if isinstance(features, HiddenLayer):
         S = _ACTIVATIONS[features.sigma.name](graph, graph.op("MatMul", Z, np.ascontiguousarray(features.W.T)))
@@ -149,6 +173,9 @@ def _network(graph: Graph, Z: str, model: Model) -> str:
     elif isinstance(features, KernelFeatures) and isinstance(features.kernel, ArcsineKernel):
         S = _kernel(graph, Z, features.kernel, features.Z)
         weights = features.P @ network.beta
+    elif isinstance(features, LinearFeatures):
+        B = wide(features.B) * wide(network.beta)
+        return graph.op("Add", graph.op("MatMul", Z, np.ascontiguousarray(B)), network.intercept)
     elif isinstance(features, LocalFeatures):
         raise UsageError(
             f"a local model cannot be exported: a prediction needs the rows of its leaf, and the graph would carry all "
@@ -159,8 +186,8 @@ def _network(graph: Graph, Z: str, model: Model) -> str:
         raise UsageError(
             "a kernel of neural-tangents cannot be exported", "fit again with --activation erf, or another --variant"
         )
-    constant = network.intercept - float(features.offset @ network.beta)
-    return graph.op("Add", graph.op("MatMul", S, weights[:, None]), constant)
+    constant = network.intercept - features.offset @ network.beta
+    return graph.op("Add", graph.op("MatMul", S, np.ascontiguousarray(wide(weights))), constant)
 
 
 def _kernel(graph: Graph, X: str, kernel: ArcsineKernel, Z: Array) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import json
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +253,34 @@ def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkey
     assert outcome.code == 2
     assert "pip install 'onnx>=" in outcome.stderr
     assert not (tmp_path / "model.onnx").exists()
+
+
+def class_rows(count: int, classes: int) -> str:
+    """The rows above, with classes that are levels of their number."""
+    lines = mixed_rows(count).splitlines()
+    y = np.array([float(line.rsplit(",", 1)[1]) for line in lines[1:]])
+    places = np.searchsorted(np.quantile(y, np.linspace(0.0, 1.0, classes + 1)[1:-1]), y)
+    rows = [f"{line.rsplit(',', 1)[0]},größe {k}" for line, k in zip(lines[1:], places, strict=True)]
+    return "\n".join([lines[0], *rows]) + "\n"
+
+
+@needs_onnx
+@pytest.mark.parametrize(("variant", "classes"), [("kernel", 2), ("kernel", 4), ("approximate", 3), ("logistic", 3)])
+def test_labels_and_probabilities_of_classes_equal_ours(variant: str, classes: int, tmp_path: Path) -> None:
+    import onnxruntime
+
+    path = fitted(tmp_path, class_rows(150, classes), "--variant", variant, "--categorical", "code", "--folds", 1)
+    model = load_model(str(path))
+    exported = tmp_path / "model.onnx"
+    done = succeed("export", path, "-o", exported)
+    assert "prediction (string), probabilities (float64)" in done.stderr
+    session = onnxruntime.InferenceSession(exported, providers=["CPUExecutionProvider"])
+    labels, p = session.run(None, feeds(model, tmp_path / "data.csv", "float64"))
+    told = succeed("predict", path, tmp_path / "data.csv", "--probabilities").stdout
+    rows = list(csv.DictReader(told.splitlines()))
+    assert [label for (label,) in labels] == [row["prediction"] for row in rows]
+    ours = np.array([[float(row[f"p_{name}"]) for name in model.classes or ()] for row in rows])
+    np.testing.assert_allclose(p, ours, rtol=1e-7, atol=1e-10)
+    assert session.get_modelmeta().custom_metadata_map["classes"] == json.dumps(
+        list(model.classes or ()), ensure_ascii=False
+    )

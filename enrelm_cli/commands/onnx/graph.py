@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,14 @@ class Graph:
             self._constants[key] = name
             self.initializers.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
         return self._constants[key]
+
+    def texts(self, values: Sequence[str]) -> str:
+        """(n,) a constant of texts."""
+        name = self.unused("texts")
+        encoded = [value.encode() for value in values]
+        kind = self.type_of("string")
+        self.initializers.append(self.onnx.helper.make_tensor(name, kind, [len(encoded)], encoded))
+        return name
 
     def to_double(self, value: str) -> str:
         return self.op("Cast", value, to=self.type_of("float64"))
