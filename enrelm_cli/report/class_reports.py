@@ -34,5 +34,7 @@ def class_facts_of(document: Mapping[str, Any]) -> ClassFacts:
     judged = dict(document["validation"])
     judged["confusion"] = tuple(tuple(row) for row in judged["confusion"])
     judged["reliability"] = tuple((one["probability"], one["share"], one["weight"]) for one in judged["reliability"])
+    # Models of before have none.
+    judged["roc"] = tuple((one["false"], one["true"]) for one in judged.get("roc", ()))
     kept = {**document, "classes": tuple(document["classes"]), "counts": tuple(document["counts"])}
     return ClassFacts(**{**kept, "validation": Metrics(**judged)})

@@ -16,6 +16,7 @@ from enrelm_cli.inputs.inspection.findings import Finding
 from enrelm_cli.report import words
 from enrelm_cli.report.blocks import Block, Column, Facts, Grid, Headline, Remarks, Spark
 from enrelm_cli.report.check_view import check_columns, check_head
+from enrelm_cli.report.class_reports import ClassFacts, class_facts_of
 from enrelm_cli.report.compare_view import compare_view, ranks_view
 from enrelm_cli.report.curve_view import curve_view
 from enrelm_cli.report.explain_report import ExplainReport, ModelPage
@@ -24,6 +25,7 @@ from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, D
 from enrelm_cli.report.views import Report, flat_settings, view
 from enrelm_cli.show import svg
 from enrelm_cli.show.chart import compare_chart, curve_chart, sizes_chart, time_chart
+from enrelm_cli.show.class_charts import class_charts
 from enrelm_cli.show.explanation.sections import columns_section, effects_section, errors_section, widths_section
 from enrelm_cli.show.palette import css_variables, paint_of
 
@@ -150,6 +152,14 @@ def _model_body(page: ModelPage) -> str:
     if curve is not None and curve.only_size is None:
         chart = sizes_chart("Error of every size", [curve], None, page.report.linear_error, training=True)
         parts += ["<h2>Error curve</h2>", f'<div class="charts">{svg.figure("curve", chart, _paint)}</div>']
+    found = page.report.classes
+    if found is not None:
+        found = found if isinstance(found, ClassFacts) else class_facts_of(found)
+        charts = [
+            svg.figure(name, chart, _paint)
+            for name, chart in class_charts(page.report.variant, found.classes, found.validation)
+        ]
+        parts += ["<h2>Probabilities of the validation rows</h2>", f'<div class="charts">{"".join(charts)}</div>']
     if page.explained is not None:
         parts += effects_section(page.explained, _paint, _blocks)
         parts += errors_section(page.explained, _paint, _blocks)

@@ -86,7 +86,8 @@ class Metrics:
     def to_json(self) -> dict[str, Any]:
         figures = {name: value for name, value in vars(self).items() if name not in ("reliability", "roc", "confusion")}
         bins = [{"probability": p, "share": share, "weight": w} for p, share, w in self.reliability]
-        return {**figures, "confusion": [list(row) for row in self.confusion], "reliability": bins}
+        roc = [{"false": false, "true": true} for false, true in self.roc]
+        return {**figures, "confusion": [list(row) for row in self.confusion], "reliability": bins, "roc": roc}
 
 
 def metrics(sums: Sums) -> Metrics | None:
