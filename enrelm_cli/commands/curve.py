@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from enrelm_cli.commands.choosing import Selected, select
+from enrelm_cli.commands.classes.telling import tell_classes
 from enrelm_cli.commands.facts import constant_note, data_facts, settings_facts
 from enrelm_cli.commands.targets.choosing import dataset_of, select_targets
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.dataset import Dataset, open_dataset
 from enrelm_cli.judge.baselines import elm_band_over
+from enrelm_cli.judge.classes.sizes import class_curve
 from enrelm_cli.judge.doubts import warnings_of
 from enrelm_cli.judge.trust import time_warning
 from enrelm_cli.report.reports import CurveReport
@@ -51,6 +53,12 @@ def _report(
     timer: Stopwatch,
 ) -> CurveReport:
     """Of one target."""
+    fitted = [one.fitted for one in selected.variants]
+    told, classes = tell_classes(fitted, method, timer), {}
+    winner = selected.winner.fitted if told is None else fitted[told.best]
+    if told is not None:
+        with timer("error curves"):
+            classes = {one.variant.name: class_curve(one) for one in fitted}
     band = None
     if elm is not None:
         with timer("random ELM"):
@@ -65,9 +73,10 @@ def _report(
         timings=timer.report(),
         settings=said,
         notes=(*constant_note(selected.opened.data), *time_warning(dataset.rows)),
-        chosen=selected.winner.fitted.variant.name,
+        chosen=winner.variant.name,
         metrics={one.fitted.variant.name: one.metrics for one in selected.variants if one.metrics is not None},
         linear_metrics=selected.linear,
         folds=selected.folds,
         warnings=warnings_of(dataset.rows, selected.winner.metrics),
+        classes=classes,
     )

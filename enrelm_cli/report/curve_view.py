@@ -51,6 +51,8 @@ def curve_view(report: CurveReport) -> list[Block]:
     blocks.append(_choices_grid(report, winner))
     without = [curve.variant for curve in report.curves if curve.choices.knee is None and curve.only_size is None]
     remarks = ["Errors are relative: 1 = predicting the training mean."]
+    if report.classes:
+        remarks.append("Error rate and log-loss are of the validation rows, with a slope that suits them at each size.")
     if without:
         remarks.append(f"No clear knee: {', '.join(without)}.")
     remarks += [f"{curve.variant}: {curve.only_size}, a horizontal line." for curve in report.curves if curve.only_size]
@@ -78,6 +80,7 @@ def _choices_grid(report: CurveReport, winner: Curve) -> Grid:
                         words.ABSENT if one else words.count(choice.neurons),
                         words.error(float(curve.train[choice.neurons - 1])),
                         words.error(choice.error),
+                        *_of_classes(report, curve, choice.neurons),
                     ),
                     marked=curve is winner and choice.neurons == curve.taken.neurons,
                 )
@@ -92,12 +95,13 @@ def _choices_grid(report: CurveReport, winner: Curve) -> Grid:
                     words.count(at + 1),
                     words.error(float(report.elm.train_mean[at])),
                     words.error(float(report.elm.mean[at])),
+                    *_no_classes(report),
                 )
             )
         )
-    lines.append(
-        Line(("linear regression", words.ABSENT, words.ABSENT, words.ABSENT, words.error(report.linear_error)))
-    )
+    absent = (words.ABSENT,) * 3
+    linear = words.error(report.linear_error)
+    lines.append(Line(("linear regression", *absent, linear, *_no_classes(report))))
     return Grid(
         "choices",
         (
@@ -106,9 +110,25 @@ def _choices_grid(report: CurveReport, winner: Curve) -> Grid:
             Column("neurons", number=True),
             Column("training error", number=True),
             Column("validation error", number=True),
+            *([Column("error rate", number=True), Column("log-loss", number=True)] if report.classes else []),
         ),
         tuple(lines),
     )
+
+
+def _of_classes(report: CurveReport, curve: Curve, n: int) -> tuple[str, ...]:
+    """Error rate and log-loss of a size, where the target has classes."""
+    if not report.classes:
+        return ()
+    known = report.classes[curve.variant]
+    if n not in known.neurons:
+        return _no_classes(report)
+    rate, loss = known.at(n)
+    return words.percent(rate), words.error(loss)
+
+
+def _no_classes(report: CurveReport) -> tuple[str, ...]:
+    return (words.ABSENT,) * 2 if report.classes else ()
 
 
 def _last(value: float) -> float:

@@ -13,6 +13,7 @@ from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.inputs.inspection.columns import ColumnCheck
 from enrelm_cli.inputs.inspection.findings import Finding
 from enrelm_cli.inputs.outcomes import Outcome
+from enrelm_cli.judge.classes.sizes import ClassCurve
 from enrelm_cli.judge.curve import Choices, Curve, ElmBand
 from enrelm_cli.judge.metrics import Metrics
 from enrelm_cli.report.class_reports import ClassFacts
@@ -160,6 +161,7 @@ class CurveReport:
     linear_metrics: Metrics | None = None
     folds: int = 1
     warnings: tuple[str, ...] = ()
+    classes: Mapping[str, ClassCurve] = field(default_factory=dict)  # of each variant, where the target has classes
 
     @property
     def winner(self) -> Curve:
@@ -172,8 +174,14 @@ class CurveReport:
         return {
             **first.to_json(),
             "curves": [
-                {**curve.to_json(), "metrics": metrics_json(self.metrics.get(curve.variant))} for curve in self.curves
+                {
+                    **curve.to_json(),
+                    "metrics": metrics_json(self.metrics.get(curve.variant)),
+                    "classes": None if curve.variant not in self.classes else self.classes[curve.variant].to_json(),
+                }
+                for curve in self.curves
             ],
+            "task": "classification" if self.classes else "regression",
             "chosen_variant": self.winner.variant,
             "warnings": list(self.warnings),
             "metrics": metrics_json(self.metrics.get(self.winner.variant)),

@@ -126,6 +126,8 @@ def compact(value: float) -> str:
 
 def curve_chart(report: CurveReport, training: bool = True) -> Chart:
     """Errors of every size, with the winner's choices; of many variants perhaps without the training errors."""
+    if report.classes:
+        return class_curve_chart(report)
     winner = report.winner
     chart = sizes_chart("Error of every size", report.curves, report.elm, report.linear_error, training)
     points = tuple(
@@ -139,6 +141,29 @@ def curve_chart(report: CurveReport, training: bool = True) -> Chart:
         for names, choice in ([] if winner.only_size is not None else sizes_offered(winner))
     )
     return Chart(chart.title, chart.x, chart.y, chart.marks + points)
+
+
+def class_curve_chart(report: CurveReport) -> Chart:
+    """Log-loss and error rate of every size, with the size that a fit takes."""
+    longest = max(len(curve.validation) for curve in report.curves)
+    x, marks = neuron_scale(longest), list[Mark]()
+    for variant, one in report.classes.items():
+        values = {"log-loss": np.array(one.log_loss), "error rate": np.array(one.error_rate)}
+        strokes: tuple[Stroke, Stroke] = ("solid", "thin")
+        for (name, y), stroke in zip(values.items(), strokes, strict=True):
+            at = np.array(one.neurons, float)
+            # One size is a horizontal line, as linear regression has.
+            level_at = (np.array([x.low, x.high]), np.repeat(y, 2)) if len(y) == 1 else (at, y)
+            marks.append(Line(f"{variant}, {name}", variant, *level_at, stroke))
+    winner, taken = report.winner, report.winner.taken
+    found = report.classes[winner.variant]
+    if winner.only_size is None and taken.neurons in found.neurons:
+        name = f"{winner.selection or 'best'}: {words.count(taken.neurons)}"
+        marks.append(Point(name, INK, taken.neurons, found.at(taken.neurons)[1]))
+    heights = np.concatenate([mark.y for mark in marks if isinstance(mark, Line)])
+    y_axis = Axis("log-loss, error rate", Scale(0.0, 1.05 * max(float(heights.max()), 1e-6)))
+    neurons = Axis("neurons, logarithmic" if x.log else "neurons", x, counts=True)
+    return Chart("Log-loss and error rate of every size", neurons, y_axis, tuple(marks))
 
 
 def compare_chart(report: CompareReport) -> Chart | None:

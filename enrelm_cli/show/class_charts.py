@@ -32,7 +32,10 @@ def reliability_chart(variant: str, classes: Sequence[str], judged: Metrics) -> 
     of = f"probability of {classes[1]}" if len(classes) == 2 else "probability of the predicted class"
     so = f"rows that are {classes[1]}" if len(classes) == 2 else "predictions that are right"
     errors = np.sqrt(np.maximum(share * (1.0 - share), 0.0) / np.maximum(rows, 1.0))
-    points = [Point("± standard error", variant, *xy) for xy in zip(p, share, ["circle"] * len(p), errors, strict=True)]
+    points = [
+        Point("± standard error", variant, float(x), float(y), spread=float(error))
+        for x, y, error in zip(p, share, errors, strict=True)
+    ]
     marks: list[Mark] = [Line("as promised", INK, _ENDS, _ENDS, "dotted"), Line("", variant, p, share), *points]
     title = f"Reliability: calibration error {words.percent(judged.ece)}"
     return Chart(title, Axis(of, _WHOLE), Axis(so, _WHOLE), tuple(marks))

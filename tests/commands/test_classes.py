@@ -338,3 +338,31 @@ def test_weights_of_classes_need_classes(unbalanced: Path) -> None:
     done = run("fit", unbalanced, "-t", "a", "--drop", "kind", "--class-weight", "balanced")
     assert done.code == 2
     assert "is a number" in done.stderr
+
+
+def test_the_curve_has_the_error_rate_and_the_log_loss_of_every_size(folder: Path, tmp_path: Path) -> None:
+    words = ("-t", "kind", "--no-tune", "--folds", 1, "--variant", "approximate")
+    words = (*words, "--max-neurons", 30, "--report", tmp_path / "c.html")
+    facts = succeed("curve", folder / "train.csv", *words, "-f", "json").json
+    assert facts["task"] == "classification"
+    curves = {one["variant"]: one["classes"] for one in facts["curves"]}
+    first = curves["approximate"]
+    assert [one["neurons"] for one in first] == sorted({one["neurons"] for one in first})
+    assert first[-1]["neurons"] == 30
+    # One neuron tells less than the best size, and nothing is worse than the shares.
+    losses = np.array([one["log_loss"] for one in first])
+    assert losses.min() < losses[0] < 1.1
+    assert 0.1 < min(one["error_rate"] for one in first) < 0.45
+    alone = succeed(
+        "curve", folder / "train.csv", "-t", "kind", "--folds", 1, "--variant", "logistic", "-f", "json"
+    ).json
+    (only,) = alone["curves"][0]["classes"]
+    words_of_fit = ("-t", "kind", "--folds", 1, "--variant", "logistic", "-f", "json")
+    fit = succeed("fit", folder / "train.csv", *words_of_fit).json
+    assert only["log_loss"] == pytest.approx(fit["classes"]["validation"]["log_loss"], rel=0.05)
+    page = (tmp_path / "c.html").read_text()
+    assert "approximate, log-loss" in page
+    assert "approximate, error rate" in page
+    shown = succeed("curve", folder / "train.csv", *words).stdout
+    assert "log-loss" in shown
+    assert "error rate" in shown

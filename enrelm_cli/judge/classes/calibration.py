@@ -1,8 +1,8 @@
 """The slope and the prior of probabilities, at the lowest log-loss of scores that have not seen their rows.
 
-The log-loss of softmax(a score + b log share) is convex in (a, b): Newton's method with halved steps. A few dozen rows
-that are all right do not say that the next one is: as in Platt's method, a class of N rows has one more that is right
-and one that is wrong, so that each of its rows counts as (N + 1) / (N + 2) right.
+The log-loss of softmax(a score + b log share) is convex in (a, b): Newton's method with halved steps. A pull towards a
+start of no opinion keeps perfectly separated scores finite. Logits were fitted as such: their slope is 1 unless the
+rows say otherwise, and a few dozen rows that are all right say little.
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from enrelm_cli.model.classes import Calibration, log_softmax
 from enrelm_cli.types import Array
 
 _STEPS = 50
-# In units of rows, towards the start: two classes that no score tells apart have no slope of their own.
-_PULL = 1e-3
+# One over the variance of the slope's prior: 1 +- 1/2 for logits; hardly any for least squares.
+_PULL = {"logits": 4.0, "temperature": 1e-3}
 _STEEPEST = 1e4
-# A step so small is right, although the log-loss has no digits left to say so; one that small ends the search. The
-# same rows in another order then agree to 1e-8.
-_SMALL, _CONVERGED = 1e-5, 1e-12
 
 
 @dataclass(frozen=True)
@@ -74,46 +71,38 @@ def calibrated(kind: str, rows: LeftOutScores) -> Calibration:
     bases = [rows.scores] if logits else [rows.scores, rows.log_shares]
     start = np.array([1.0]) if logits else np.array([2.0, 1.0])
     known = rows.codes >= 0
-    found = start
-    if known.any():
+    if not known.any():
+        found = start
+    else:
         F = np.stack([one[known] for one in bases], axis=2)
-        found = _newton(F, rows.codes[known], rows.weights[known], start)
+        found = _newton(F, rows.codes[known], rows.weights[known], start, _PULL[kind])
     slope, prior = float(found[0]), (0.0 if logits else float(found[1]))
     return Calibration(kind, float(np.clip(slope, 0.0, _STEEPEST)), prior)
 
 
-def _newton(F: Array, codes: Codes, w: Array, start: Array) -> Array:
+def _newton(F: Array, codes: Codes, w: Array, start: Array, pull: float) -> Array:
     """argmin of the mean log-loss of softmax(F a): (t, C, k) -> (k,)."""
-    t, C = F.shape[:2]
-    total, counts = float(w.sum()), np.bincount(codes, w, minlength=C)
-    wrong = (1.0 / (counts + 2.0) / (C - 1))[codes]  # (t,) of each other class
-    right = 1.0 - (C - 1) * wrong
-    # What the features of a row's class are on average.
-    target = (right - wrong)[:, None] * F[np.arange(t), codes] + wrong[:, None] * F.sum(axis=1)
+    t = len(codes)
+    total = float(w.sum())
 
     def loss(a: Array) -> float:
         log_p = log_softmax(F @ a)
-        own = (right - wrong) * log_p[np.arange(t), codes] + wrong * log_p.sum(axis=1)
-        return float(-(w @ own) / total + 0.5 * _PULL / total * np.sum((a - start) ** 2))
+        return float(-(w @ log_p[np.arange(t), codes]) / total + 0.5 * pull / total * np.sum((a - start) ** 2))
 
     a, value = start, loss(start)
     for _ in range(_STEPS):
         p = np.exp(log_softmax(F @ a))
         mean = np.einsum("tc,tck->tk", p, F)
-        gradient = -(w @ (target - mean)) / total + _PULL / total * (a - start)
+        gradient = -(w @ (F[np.arange(t), codes] - mean)) / total + pull / total * (a - start)
         second = np.einsum("t,tc,tck,tcl->kl", w, p, F, F, optimize=True) - np.einsum("t,tk,tl->kl", w, mean, mean)
-        step = np.linalg.solve(second / total + (_PULL / total + 1e-12) * np.eye(len(a)), gradient)
-        longest = float(np.abs(step).max())
-        if longest <= _SMALL:
-            a = a - step
-            if longest < _CONVERGED:
-                break
-            continue
+        step = np.linalg.solve(second / total + (pull / total + 1e-12) * np.eye(len(a)), gradient)
         size = 1.0
         while size > 1e-6 and not loss(a - size * step) <= value:
             size *= 0.5
         if size <= 1e-6:
             break
         a = a - size * step
-        value = loss(a)
+        value, before = loss(a), value
+        if before - value < 1e-10:
+            break
     return a
