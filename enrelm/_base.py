@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import update_wrapper
 from inspect import signature
-from typing import Any
+from types import MethodType
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -58,3 +61,26 @@ except ImportError:
 
 
 __all__ = ["BaseEstimator", "ClassifierMixin", "NotFittedError", "RegressorMixin"]
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class _OfUpdatable:
+    """A method that an estimator has only with `updatable=True`, as scikit-learn has it: where rows can be added."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        if owner is None:
+            return self._method
+        if not owner.updatable:
+            name = f"{kind.__name__}(updatable=True)"
+            raise AttributeError(f"{self._method.__name__} needs an estimator that keeps sums of its rows: {name}")
+        return MethodType(self._method, owner)
+
+
+def of_updatable(method: Method) -> Method:
+    return cast(Method, _OfUpdatable(method))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enrelm._base import ClassifierMixin
+from enrelm._base import ClassifierMixin, of_updatable
 from enrelm._errors import as_python
 from enrelm._estimators import Estimator
 from enrelm._inputs import inputs_of_fit
@@ -57,21 +57,22 @@ class EnrelmClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         """
         return self._first_fit(X, y, sample_weight, groups)
 
-    def _first_fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, **more: Any) -> Self:
+    def _first_fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Self:
         name = type(self).__name__
         table = training_table(X, y, name, labels=True, weight=sample_weight, group=groups)
         classes = np.unique(labels_of(y, table.inputs.rows))
         if len(classes) < 2:
             raise ValueError(f"{name} needs at least two classes, and y has one class: {classes[0]!r}")
-        given = {**self.get_params(deep=False), **table.roles, "task": "classification", **more}
+        given = {**self.get_params(deep=False), **table.roles, "task": "classification"}
         given["categorical"] = level_roles(table.inputs.table, given["categorical"])
         self._fit(given, table.source)
         self._know(inputs_of_fit(table.inputs, self.model_.encoding))
         self._name(classes)
         return self
 
+    @of_updatable
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to the model, without those of before; the first call fits (`updatable` is then on).
+        """Add rows to the model, without those of before, where `updatable=True`; without a fit the first call is one.
 
         Parameters
         ----------
@@ -98,7 +99,7 @@ class EnrelmClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
                 "every class, so the first call of partial_fit needs some of each"
             )
         if first:
-            return self._first_fit(X, y, sample_weight, updatable=True)
+            return self._first_fit(X, y, sample_weight)
         self._update(Wanted("model", (self._later(X, y, sample_weight, labels=True),)))
         return self
 

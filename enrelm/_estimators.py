@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enrelm._base import BaseEstimator, NotFittedError, RegressorMixin
+from enrelm._base import BaseEstimator, NotFittedError, RegressorMixin, of_updatable
 from enrelm._errors import as_python
 from enrelm._explaining import Explaining
 from enrelm._inputs import Inputs, as_tuple, frame_like, inputs_of_file, inputs_of_fit
@@ -184,7 +184,7 @@ class Estimator(Explaining, Parameters, BaseEstimator):  # type: ignore[misc]
         several = isinstance(model, TargetModels)
         each = model.models if isinstance(model, TargetModels) else (model,)
         variant, sizes = each[0].card.variant, tuple(one.network.size for one in each)
-        estimator = cls(variant=variant)
+        estimator = cls(variant=variant, updatable=all(one.kept is not None for one in each))
         estimator.model_ = model
         estimator.report_ = Result(report)
         estimator.variant_, estimator.neurons_ = variant, sizes if several else sizes[0]
@@ -247,16 +247,17 @@ class EnrelmRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         """
         return self._first_fit(X, y, sample_weight, groups)
 
-    def _first_fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, **more: Any) -> EnrelmRegressor:
+    def _first_fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> EnrelmRegressor:
         table = training_table(X, y, type(self).__name__, weight=sample_weight, group=groups)
-        given = {**self.get_params(deep=False), **table.roles, **more}
+        given = {**self.get_params(deep=False), **table.roles}
         given["categorical"] = level_roles(table.inputs.table, given["categorical"])
         self._fit(given, table.source)
         self._know(inputs_of_fit(table.inputs, self.model_.encoding))
         return self
 
+    @of_updatable
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> EnrelmRegressor:
-        """Add rows to the model, without those of before; the first call fits (`updatable` is then on).
+        """Add rows to the model, without those of before, where `updatable=True`; without a fit the first call is one.
 
         Landmarks, inputs and kernel stay as the first call found them; ridge, size, weights, errors and intervals are
         those of all rows, as after `enrelm update`. A later call takes any number of rows.
@@ -276,7 +277,7 @@ class EnrelmRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
             The same estimator.
         """
         if not hasattr(self, "model_"):
-            return self._first_fit(X, y, sample_weight, updatable=True)
+            return self._first_fit(X, y, sample_weight)
         self._update(Wanted("model", (self._later(X, y, sample_weight),)))
         return self
 

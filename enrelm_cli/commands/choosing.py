@@ -125,12 +125,15 @@ def open_folds(dataset: Dataset, split: SplitSettings, method: MethodSettings) -
         )
     splits = [keeping_classes(dataset.rows, one) for one in fold_splits(dataset.rows, split, count)]
     try:
-        return [Opened(dataset, sides, training(dataset.rows, sides)) for sides in splits]
+        opened = [Opened(dataset, sides, training(dataset.rows, sides)) for sides in splits]
     except DataError:
         if split.folds is not None:
             raise
         # Without the one row that differs a fold has nothing to learn: nobody asked for folds.
         return [split_rows(dataset, split)]
+    # Rows of a rare class train in every fold: of ten rows, some fold may have no others.
+    none = split.folds is None and any(one.validation_rows == 0 for one in opened)
+    return [split_rows(dataset, split)] if none else opened
 
 
 def phases_of(

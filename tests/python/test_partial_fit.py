@@ -10,7 +10,7 @@ import pytest
 import enrelm
 from enrelm_cli.types import Array
 
-QUICK = {"variant": "incremental", "threads": 1}
+QUICK = {"variant": "incremental", "threads": 1, "updatable": True}
 
 
 def rows(n: int = 160) -> tuple[Array, Array]:
@@ -24,7 +24,7 @@ def test_rows_may_come_in_parts_in_any_order(variant: str) -> None:
     X, y = rows()
     options = {**QUICK, "variant": variant, "tune": False, "weight_variance": 0.5}
     first = slice(0, 80)
-    one, other = (enrelm.EnrelmRegressor(updatable=True, **options).fit(X[first], y[first]) for _ in range(2))
+    one, other = (enrelm.EnrelmRegressor(**options).fit(X[first], y[first]) for _ in range(2))
     one.partial_fit(X[80:120], y[80:120]).partial_fit(X[120:], y[120:])
     other.partial_fit(X[120:], y[120:]).partial_fit(X[80:120], y[80:120])
     np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-8)
@@ -45,9 +45,12 @@ def test_a_saved_estimator_goes_on(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_to_the_first_rows_is_refused() -> None:
     X, y = rows()
-    plain = enrelm.EnrelmRegressor(**QUICK).fit(X[:80], y[:80])
-    with pytest.raises(enrelm.EnrelmError, match="updatable"):
+    plain = enrelm.EnrelmRegressor(**{**QUICK, "updatable": False}).fit(X[:80], y[:80])
+    assert not hasattr(plain, "partial_fit")
+    with pytest.raises(AttributeError, match=r"EnrelmRegressor\(updatable=True\)"):
         plain.partial_fit(X[80:], y[80:])
+    with pytest.raises(enrelm.EnrelmError, match="updatable"):
+        plain.set_params(updatable=True).partial_fit(X[80:], y[80:])
     model = enrelm.EnrelmRegressor(**QUICK).partial_fit(X[:80], y[:80])
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[80:, :2], y[80:])
@@ -79,7 +82,7 @@ def test_update_changes_a_file_from_frames_and_paths(tmp_path: Path) -> None:
     X, y = rows()
     frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": y})
     path, more = tmp_path / "m.joblib", tmp_path / "more.csv"
-    enrelm.fit(frame[:80], "y", updatable=True, **QUICK).save(path)
+    enrelm.fit(frame[:80], "y", **QUICK).save(path)
     before = enrelm.load(path).predict(frame)
     frame[80:].to_csv(more, index=False)
     report = enrelm.update(path, more)
