@@ -136,7 +136,11 @@ _RUN = _chapter(
 _CLASSES = _chapter(
     "Classes",
     classes="The values of a target that is text or true and false, with their rows.",
-    **{"class": "One of them."},
+    **{
+        "class": "One of them.",
+        "p of class": "The probability that the model gave to the row's own class.",
+        "error rate": "Share of validation rows whose most probable class is another's: 1 less accuracy.",
+    },
     accuracy="Share of validation rows whose most probable class is their own.",
     probabilities="How they are made: least squares with a temperature, or logistic regression.",
 )
