@@ -87,15 +87,15 @@ def test_probabilities_are_as_sure_as_they_are_right(folder: Path, tmp_path: Pat
 def test_sets_hold_the_class_as_often_as_they_say(level: float, folder: Path) -> None:
     rows = rows_of(succeed("predict", folder / "m.joblib", folder / "fresh.csv", "--append", "--set", level).stdout)
     covered = np.mean([row["kind"] in row["set"].split("|") for row in rows])
-    # 400 rows gave the sets: their quantile has a standard error of 0.02.
-    assert level - 0.05 < covered < level + 0.08
+    # A set is never empty: below the accuracy, some 0.75, it holds the class more often than asked.
+    assert level - 0.05 < covered < max(level, 0.75) + 0.05
     assert all(row["prediction"] in row["set"].split("|") for row in rows)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [300, 1200])
 def test_sets_of_many_fits_hold_the_classes_of_fresh_rows_as_often_as_they_say(rows: int, tmp_path: Path) -> None:
-    levels, covered = (0.6, 0.8, 0.95), []
+    levels, covered = (0.8, 0.95), []  # above the accuracy: a set is never empty
     fresh_X, f = smooth(3000, 999)
     fresh = written(tmp_path / "fresh.csv", fresh_X, three(f))
     for seed in range(12):
