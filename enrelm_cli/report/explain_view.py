@@ -93,15 +93,19 @@ def _averages(report: ExplainReport) -> str:
     return " · ".join(f"{name} {words.fact(rounded(value))}" for name, value in report.averages)
 
 
+_SEEN = "; on rows that were fitted it is smaller than on new ones"
+
+
 def _errors(report: ExplainReport) -> str:
+    """A model does not keep its rows, so it cannot say whether it has seen these."""
     if report.metrics is not None:
-        return class_errors_line(report.metrics)
+        return class_errors_line(report.metrics) + _SEEN
     e = report.errors
     if e is None:
         return ""
     return (
         f"normalised RMSE {words.error(e.normalised_rmse)} (1 = predicting the mean) · RMSE {words.fact(e.rmse)}"
-        f" · R² {words.error(e.r2)}"
+        f" · R² {words.error(e.r2)}{_SEEN}"
     )
 
 
