@@ -45,9 +45,9 @@ test: $(VENV)/.installed-dev
 	$(BIN)/mypy --strict enrelm_cli enrelm
 	$(PYTEST)
 
-# Everything, with the tests that take minutes.
+# Everything, with the tests that take minutes; ONLY='-m slow': these alone, after make test.
 test-all: $(VENV)/.installed-dev
-	$(PYTEST) --slow
+	$(PYTEST) --slow $(ONLY)
 
 # Change one operator, number or condition at a time: do the tests notice? With a log, MUTATE="--log FILE", a run that was
 # stopped goes on; MUTATE='judge/curve.py' is one file.

@@ -19,7 +19,7 @@ from tests.shell import ROOT, Shell, commands, needs, script
 
 # What everybody types first is tried in every run, the pages behind it with --slow.
 FIRST = ("README.md", "docs/commands.md")
-# test_examples.py runs the scripts of examples/ in every run.
+# test_examples.py runs the scripts of examples/, with --slow, too.
 SECOND = ("examples/README.md", "docs/variants.md", "docs/classes.md", "docs/targets.md")
 SECOND += tuple(f"docs/howto/{path.name}" for path in sorted((ROOT / "docs" / "howto").glob("*.md")))
 GROUP: Any = typer.main.get_command(app)

@@ -13,6 +13,9 @@ import pytest
 
 from tests.shell import ROOT, Shell
 
+# Whole jobs in processes of their own: a minute together, and nothing that the tests of the commands do not cover.
+pytestmark = pytest.mark.slow
+
 QUICK = "--variant approximate"
 
 

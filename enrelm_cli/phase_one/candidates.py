@@ -1,7 +1,7 @@
 """What the kernel is tuned on: the form of the inputs and the scale of the target that predict left-out rows best.
 
 A transform is taken where left-out errors in the target's own units are not clearly larger than those of another
-scale, and the targets are likelier (`explore.py`). Where rows are few, the errors are of folds that took no part in
+scale, and the targets are likelier (`preferred`). Where rows are few, the errors are of folds that took no part in
 the tuning: those of a tuned kernel's own rows prefer the target's own scale wrongly (hitters, mean of five splits:
 0.652, by folds 0.598).
 
@@ -32,7 +32,7 @@ from enrelm_cli.inputs.training import Training
 from enrelm_cli.inputs.transforms import transformed
 from enrelm_cli.kernels.arcsine import ArcsineKernel, Kernel
 from enrelm_cli.phase_one.left_out import LeftOutRows, distinct_rows
-from enrelm_cli.phase_one.tuning.ridge import clearly_better, leave_one_out
+from enrelm_cli.phase_one.tuning.ridge import clearly_better, excess, leave_one_out, standard_error
 from enrelm_cli.settings import InputSettings
 from enrelm_cli.types import Array
 
@@ -44,6 +44,8 @@ _BIAS = 0.5
 _WITHOUT: tuple[tuple[str, ...], ...] = ((VALUE, DAYS, MONTH, DAY_OF_YEAR), (VALUE, DAYS), ())
 # Parts that would have to be foreseen are used only where the latest rows are predicted so much better with them.
 _CLEARLY = 0.9
+# Standard errors: of skewed targets one row is often half of the squares.
+_CHANCE = 2.0
 
 
 def candidates(data: Training, settings: InputSettings, like: InputMap | None = None) -> tuple[Training, ...]:
@@ -218,10 +220,6 @@ class Candidate:
         few = Candidate(self.data, self.rows.first(_SHARED_ROWS))
         return [few.left_out(ArcsineKernel(v / self.rows.X.shape[1], _BIAS)) for v in _VARIANCES]
 
-    def error(self, kernel: Kernel) -> float:
-        """The same of a given kernel."""
-        return self.left_out(kernel).error
-
     @one_blas_thread
     def left_out(self, kernel: Kernel) -> LeftOutErrors:
         """By a given kernel, at its best ridge."""
@@ -246,3 +244,22 @@ class Candidate:
         variance = max(float(mean(e**2, weight)), float(np.finfo(float).tiny))
         surprise = 0.5 * (e**2 / variance + np.log(variance)) - scale.log_slope(u)
         return LeftOutErrors(u - smeared.predicted(z - e), u, surprise, weight)
+
+
+def preferred(judged: Sequence[LeftOutErrors]) -> int:
+    """Of the candidates whose left-out errors, in the target's own units, are as small as the best one's up to chance,
+    the one under which the targets are least surprising; the first unless another is clearly better.
+
+    Squared errors of a skewed target are those of its few largest rows, and say little of scales that a likelihood
+    tells apart at once; but where they do say something, they are what the user asked for.
+    """
+    best = min(judged, key=lambda one: one.error)
+    as_good = [k for k, one in enumerate(judged) if excess(one.gaps, best.gaps, one.weight) <= _CHANCE]
+    likeliest = min(as_good, key=lambda k: judged[k].mean_surprise)
+    return 0 if 0 in as_good and not _clearly_likelier(judged[likeliest], judged[0]) else likeliest
+
+
+def _clearly_likelier(one: LeftOutErrors, other: LeftOutErrors) -> bool:
+    """By more than a standard error, paired."""
+    more = other.surprise - one.surprise
+    return bool(mean(more, one.weight) > standard_error(more, one.weight))

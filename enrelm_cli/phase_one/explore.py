@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from enrelm_cli.fold.resources import cores
-from enrelm_cli.fold.weights import mean
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.training import Training
-from enrelm_cli.phase_one.candidates import Candidate, LeftOutErrors, candidates
+from enrelm_cli.phase_one.candidates import Candidate, LeftOutErrors, candidates, preferred
 from enrelm_cli.phase_one.left_out import distinct_rows
 from enrelm_cli.phase_one.tuning import Explored, TuneSettings, Tuning, explore, finish, follow
-from enrelm_cli.phase_one.tuning.ridge import excess, standard_error
 from enrelm_cli.settings import KernelSettings, MethodSettings
 
 Found = tuple[Candidate, Explored]
-
-_CHANCE = 2.0  # standard errors: of skewed targets one row is often half of the squares
 
 
 def search(
@@ -48,7 +44,8 @@ def _best(
         spread = first[1].found.spread
     else:
         others = [one for one in others if _promising(one, own)]
-    return _preferred([first, *((one, _explored(one, settings, spread, advance)) for one in others)])
+    found = [first, *((one, _explored(one, settings, spread, advance)) for one in others)]
+    return found[preferred([_judged(*one) for one in found])]
 
 
 def _promising(one: Candidate, own: Candidate) -> bool:
@@ -56,32 +53,10 @@ def _promising(one: Candidate, own: Candidate) -> bool:
     return one.shared_error() < own.shared_error() or one.shared_surprise() < own.shared_surprise()
 
 
-def _preferred(each: list[Found]) -> Found:
-    """Of the candidates whose left-out errors, in the target's own units, are as small as the best one's up to chance,
-    the one under which the targets are least surprising; the first unless another is clearly better.
-
-    Squared errors of a skewed target are those of its few largest rows, and say little of scales that a likelihood
-    tells apart at once; but where they do say something, they are what the user asked for.
-    """
-    judged = [_judged(*one) for one in each]
-    best = min(judged, key=lambda one: one.error)
-    as_good = [k for k, one in enumerate(judged) if excess(one.gaps, best.gaps, one.weight) <= _CHANCE]
-    likeliest = min(as_good, key=lambda k: judged[k].mean_surprise)
-    if 0 in as_good and not _clearly_likelier(judged[likeliest], judged[0]):
-        return each[0]
-    return each[likeliest]
-
-
 def _judged(candidate: Candidate, explored: Explored) -> LeftOutErrors:
     """By folds that took no part in the tuning where rows are few, else by left-out errors of more rows than tuned."""
     errors = explored.held_out
     return candidate.left_out(explored.kernel) if errors is None else candidate.judged(explored.rows, errors)
-
-
-def _clearly_likelier(one: LeftOutErrors, other: LeftOutErrors) -> bool:
-    """By more than a standard error, paired."""
-    more = other.surprise - one.surprise
-    return bool(mean(more, one.weight) > standard_error(more, one.weight))
 
 
 def following(data: Training, method: MethodSettings, near: Tuning, like: InputMap) -> tuple[Training, Tuning] | None:

@@ -1,8 +1,7 @@
 """Several targets share phase 1: one kernel, one pass over the rows, one eigenproblem; then each has its own basis.
 
 The kernel maximises the sum of the targets' evidences, each standardised on its own scale. A target gets another scale
-where that lowers its left-out error in its own units twice, as a single target's (`candidates.py`): with one shared
-variance, and with the kernel that the targets on their own scales found together.
+by the rule for a single one (`candidates.py`), with the kernel that the targets on their own scales found together.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from enrelm_cli.inputs.target_scale import TargetScale, Transform
 from enrelm_cli.inputs.targets.scale import SeveralScale
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels.arcsine import ArcsineKernel
-from enrelm_cli.phase_one.candidates import Candidate, candidates, scales_of
+from enrelm_cli.phase_one.candidates import Candidate, candidates, preferred, scales_of
 from enrelm_cli.phase_one.eigenbasis import EigenBasis
 from enrelm_cli.phase_one.left_out import distinct_rows
 from enrelm_cli.phase_one.tuning import TuneSettings, explore
@@ -71,15 +70,10 @@ def _explored(data: Training, settings: KernelSettings) -> ArcsineKernel:
 
 
 def _best(data: Training, scales: tuple[TargetScale, ...], kernel: ArcsineKernel) -> TargetScale:
-    """The first, unless another lowers the left-out error twice."""
+    """As for a target alone, of the kernel that the targets on their own scales found together."""
     tried = [data.through(data.view.input_map, scale) for scale in scales]
-    own, *others = (Candidate(one, distinct_rows(one.sample())) for one in tried)
-    least = own.shared_error() if others else 0.0
-    better = [own, *(one for one in others if one.shared_error() < least)]
-    found = min(better, key=lambda one: one.error(kernel)) if len(better) > 1 else own
-    scale = found.data.view.target_scale
-    assert isinstance(scale, TargetScale)
-    return scale
+    judged = [Candidate(one, distinct_rows(one.sample())).left_out(kernel) for one in tried]
+    return scales[preferred(judged)]
 
 
 # --- bases -----------------------------------------------------------------------------------------------------------
