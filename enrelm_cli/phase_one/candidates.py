@@ -32,7 +32,7 @@ from enrelm_cli.inputs.training import Training
 from enrelm_cli.inputs.transforms import transformed
 from enrelm_cli.kernels.arcsine import ArcsineKernel, Kernel
 from enrelm_cli.phase_one.left_out import LeftOutRows, distinct_rows
-from enrelm_cli.phase_one.tuning.ridge import clearly_better, excess, leave_one_out, standard_error
+from enrelm_cli.phase_one.tuning.ridge import clearly_better, leave_one_out, standard_error
 from enrelm_cli.settings import InputSettings
 from enrelm_cli.types import Array
 
@@ -44,8 +44,6 @@ _BIAS = 0.5
 _WITHOUT: tuple[tuple[str, ...], ...] = ((VALUE, DAYS, MONTH, DAY_OF_YEAR), (VALUE, DAYS), ())
 # Parts that would have to be foreseen are used only where the latest rows are predicted so much better with them.
 _CLEARLY = 0.9
-# Standard errors: of skewed targets one row is often half of the squares.
-_CHANCE = 2.0
 
 
 def candidates(data: Training, settings: InputSettings, like: InputMap | None = None) -> tuple[Training, ...]:
@@ -254,7 +252,7 @@ def preferred(judged: Sequence[LeftOutErrors]) -> int:
     tells apart at once; but where they do say something, they are what the user asked for.
     """
     best = min(judged, key=lambda one: one.error)
-    as_good = [k for k, one in enumerate(judged) if excess(one.gaps, best.gaps, one.weight) <= _CHANCE]
+    as_good = [k for k, one in enumerate(judged) if not clearly_better(best.gaps, one.gaps, one.weight)]
     likeliest = min(as_good, key=lambda k: judged[k].mean_surprise)
     return 0 if 0 in as_good and not _clearly_likelier(judged[likeliest], judged[0]) else likeliest
 

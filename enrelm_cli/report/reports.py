@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.inputs.inspection.columns import ColumnCheck
 from enrelm_cli.inputs.inspection.findings import Finding
 from enrelm_cli.inputs.outcomes import Outcome
-from enrelm_cli.judge.classes.sizes import ClassCurve
 from enrelm_cli.judge.curve import Choices, Curve, ElmBand
 from enrelm_cli.judge.metrics import Metrics
 from enrelm_cli.report.class_reports import ClassFacts
+
+if TYPE_CHECKING:  # predict reads reports, and does without scipy
+    from enrelm_cli.judge.classes.sizes import ClassCurve
+
 
 Json = dict[str, Any]
 

@@ -93,7 +93,12 @@ def test_every_option_of_fit_is_a_parameter() -> None:
     classes = (DataSettings, SplitSettings, MethodSettings, EngineSettings)
     names = {option.name for one in classes for option in all_options(one, "fit")}
     of_files = {"data", *OF_FILES}
-    assert names - of_files - {"transform"} == PARAMETERS.keys() - {"variant", "progress", "target_transform"}
+    assert names - of_files - {"transform"} == PARAMETERS.keys() - {
+        "variant",
+        "progress",
+        "target_transform",
+        "updatable",
+    }
 
 
 # ------------------------------------------------------------------------------------------------ tables

@@ -8,6 +8,7 @@ import numpy as np
 
 from enrelm_cli.commands.explanation.subjects import Subject, subjects_of
 from enrelm_cli.fold.folds import one_blas_thread
+from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.judge.curve import Curve
 from enrelm_cli.judge.explanation.effects import Moved, Posterior, effect_of
 from enrelm_cli.judge.explanation.gather import interval_ends
@@ -55,6 +56,9 @@ def learn(
     )
 
 
+_LARGEST = 1e140  # of a target whose effects are computed: sums of squares of many
+
+
 def columns_that_matter(model: Model, named: Sequence[str] = (), top: int = TOP) -> list[int]:
     """Places of the columns to look at, the most relevant first."""
     places = {column.name: k for k, column in enumerate(model.encoding.columns)}
@@ -65,8 +69,14 @@ def columns_that_matter(model: Model, named: Sequence[str] = (), top: int = TOP)
     return [places[name] for name in matters[:top]]
 
 
-def kept(model: Model, X: Array, curve: Curve | None) -> Learnt:
-    """What a model file keeps: the same of as many rows as the work allows, the curve, and widths of intervals."""
+def kept(model: Model, X: Array, curve: Curve | None) -> Learnt | None:
+    """What a model file keeps: the same of as many rows as the work allows, the curve, and widths of intervals.
+
+    None where the squares of targets are beyond the largest number.
+    """
+    scale = model.target_scale
+    if isinstance(scale, TargetScale) and max(abs(scale.mean), scale.scale) > _LARGEST:
+        return None
     subjects, columns = subjects_of(model), columns_that_matter(model)
     width = max(model.network.kernel_values, model.network.size, 1) * max(model.input_map.d, 1)
     moves = sum(_moves(model, column) for column in columns) + len(columns) ** 2 / 2.0
