@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from enrelm_cli.inputs.encoding import Column, Encoding
+from enrelm_cli.inputs.maps.codes import CodeIndicators, CodeMeans
 from enrelm_cli.inputs.maps.column_map import ColumnMap
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.maps.levels import LevelIndicators, LevelMeans
@@ -69,5 +70,6 @@ def _words(one: ColumnMap) -> list[str]:
         return [] if len(one.knots) == 2 else ["normal score"]
     plain = {Squashed: "squashed", ValueIndicators: "also as categories", Spikes: "frequent values also as categories"}
     plain[Missing] = "missing cells marked"
-    levels = {LevelIndicators: "indicators", LevelMeans: "mean target of a level"}
+    levels = {LevelIndicators: "indicators", LevelMeans: "mean target of a level", CodeMeans: "mean target of a value"}
+    levels[CodeIndicators] = "also as categories"
     return [{**plain, **levels}[type(one)]]

@@ -11,8 +11,9 @@ to tune, so it is not flattered by more inputs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.fold.weights import Weights, mean, times
 from enrelm_cli.inputs.classes.scale import ClassScale, Scale
+from enrelm_cli.inputs.maps.codes import Codes, codes_in, codes_of
 from enrelm_cli.inputs.maps.column_map import ColumnMap, folds_of
 from enrelm_cli.inputs.maps.dates import DAY_OF_YEAR, DAYS, MONTH, PARTS, VALUE
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
@@ -32,7 +34,7 @@ from enrelm_cli.inputs.training import Training
 from enrelm_cli.inputs.transforms import transformed
 from enrelm_cli.kernels.arcsine import ArcsineKernel, Kernel
 from enrelm_cli.phase_one.left_out import LeftOutRows, distinct_rows
-from enrelm_cli.phase_one.tuning.ridge import clearly_better, leave_one_out, standard_error
+from enrelm_cli.phase_one.tuning.ridge import clearly_better, excess, leave_one_out, standard_error
 from enrelm_cli.settings import InputSettings
 from enrelm_cli.types import Array
 
@@ -44,6 +46,8 @@ _BIAS = 0.5
 _WITHOUT: tuple[tuple[str, ...], ...] = ((VALUE, DAYS, MONTH, DAY_OF_YEAR), (VALUE, DAYS), ())
 # Parts that would have to be foreseen are used only where the latest rows are predicted so much better with them.
 _CLEARLY = 0.9
+# Standard errors by which the means of a number's values must predict better: several columns are tried.
+_BEYOND_CHANCE = 2.0
 
 
 def candidates(data: Training, settings: InputSettings, like: InputMap | None = None) -> tuple[Training, ...]:
@@ -54,10 +58,13 @@ def candidates(data: Training, settings: InputSettings, like: InputMap | None = 
     scales = _scales(data, settings)
     if settings.map == "plain":
         return tuple(data.through(data.view.input_map, scale) for scale in scales)
-    sums = _level_sums(data, scales)
+    codes = _codes(data, scales[0]) if like is None else _codes_of(like)
+    sums = _level_sums(data, scales, codes)
     without = _unforeseen(data, settings, scales[0], sums[0]) if like is None else _left_out_of(like, data)
     form = _marked(data, settings, scales[0], sums[0], without) if like is None else _form_of(like)
-    maps = [_robust(data, settings, of_scale, without, form) for of_scale in sums]
+    if like is None:
+        codes = _told_apart(data, settings, scales[0], sums[0], without, form, codes)
+    maps = [_robust(data, settings, of_scale, without, form, codes) for of_scale in sums]
     return tuple(data.through(one, scale) for one, scale in zip(maps, scales, strict=True))
 
 
@@ -76,6 +83,47 @@ def _marked(
 def _form_of(one: InputMap) -> Form:
     marked = any(isinstance(each, Spikes) for each in one.expansion.maps)
     return Form.MARKED if marked else Form.ROBUST
+
+
+def _codes(data: Training, scale: Scale) -> dict[int, Codes]:
+    """Columns of numbers that may be names."""
+    if not isinstance(scale, TargetScale):
+        return {}
+    raw = data.rows.sample.where(data.view.split.sides(data.rows.sample) == Side.TRAIN).X
+    plain = [k for k, one in enumerate(data.rows.columns) if one.levels is None and not one.is_date]
+    found = {k: codes_in(raw[:, k]) for k in plain if data.rows.columns[k].name != data.rows.time}
+    return {k: codes for k, codes in found.items() if codes is not None}
+
+
+def _codes_of(like: InputMap) -> dict[int, Codes]:
+    found = {one.column: codes_of(one) for one in like.expansion.maps}
+    return {k: codes for k, codes in found.items() if codes is not None}
+
+
+def _told_apart(
+    data: Training,
+    settings: InputSettings,
+    scale: Scale,
+    sums: dict[int, Array],
+    without: tuple[str, ...],
+    form: Form,
+    codes: dict[int, Codes],
+) -> dict[int, Codes]:
+    """Of these columns, one after the other, those whose values are names: one shared variance predicts left-out rows
+    better where each value is told apart, by more than chance explains.
+    """
+    taken: dict[int, Codes] = {}
+
+    def judged(coded: dict[int, Codes]) -> LeftOutErrors:
+        one = data.through(_robust(data, settings, sums, without, form, coded), scale)
+        return Candidate(one, distinct_rows(one.sample())).shared()
+
+    best = judged(taken) if codes else None
+    for k, of_column in codes.items():
+        found = judged({**taken, k: of_column})
+        if best is not None and excess(best.gaps, found.gaps, found.weight) > _BEYOND_CHANCE:
+            taken, best = {**taken, k: of_column}, found
+    return taken
 
 
 def _unforeseen(data: Training, settings: InputSettings, scale: Scale, sums: dict[int, Array]) -> tuple[str, ...]:
@@ -141,14 +189,15 @@ class _AllSums:
         return Sums({f"{i} {k}": value for i, one in enumerate(self.each) for k, value in one(chunk).values.items()})
 
 
-def _level_sums(data: Training, scales: Sequence[Scale]) -> list[dict[int, Array]]:
-    """For each scale: column -> counts and sums of z by level and fold. One pass, where there are levels."""
+def _level_sums(data: Training, scales: Sequence[Scale], codes: dict[int, Codes]) -> list[dict[int, Array]]:
+    """For each scale: column -> counts and sums of z by level and fold. One pass, where there are levels or codes."""
     levels = {k: len(column.levels) for k, column in enumerate(data.rows.columns) if column.levels is not None}
-    if not levels:
+    if not levels and not codes:
         return [{} for _ in scales]
-    each = tuple(LevelSums(data.view.split, scale, levels) for scale in scales)
+    values = {k: of_column.values for k, of_column in codes.items()}
+    each = tuple(LevelSums(data.view.split, scale, levels, values) for scale in scales)
     sums = data.fold(_AllSums(each), "levels")
-    return [{k: sums[f"{i} {k}"] for k in levels} for i in range(len(scales))]
+    return [{k: sums[f"{i} {k}"] for k in (*levels, *codes)} for i in range(len(scales))]
 
 
 def _robust(
@@ -157,11 +206,12 @@ def _robust(
     sums: dict[int, Array],
     without: tuple[str, ...] = (),
     form: Form = Form.ROBUST,
+    codes: Mapping[int, Codes] = MappingProxyType({}),
 ) -> InputMap:
-    """`without`: parts of the column of time that are left out."""
+    """`without`: parts of the column of time that are left out. `codes`: numbers whose values are names."""
     columns = data.rows.columns
     rows = data.rows.sample.where(data.view.split.sides(data.rows.sample) == Side.TRAIN)
-    maps = robust_maps(columns, rows.X, sums, settings.calendar, rows.weight, form)
+    maps = robust_maps(columns, rows.X, sums, settings.calendar, rows.weight, form, codes)
     kept = [one for one in maps if columns[one.column].name != data.rows.time or not _made_of(one, without)]
     expansion = Expansion(tuple(kept or maps))
     return scaled(expansion, rows.X, folds_of(rows.together), rows.weight) or data.view.input_map

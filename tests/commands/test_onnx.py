@@ -196,6 +196,24 @@ def test_robust_inputs_and_target_scales_are_exported_too(tmp_path: Path, option
 
 
 @needs_onnx
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_numbers_that_are_names_are_exported_too(tmp_path: Path, dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    person, shop = rng.integers(0, 220, 1000), rng.integers(0, 40, 1000)
+    y = 3.0 * rng.standard_normal(220)[person] + 2.0 * rng.standard_normal(40)[shop] + 0.2 * rng.standard_normal(1000)
+    rows = [f"{7 * a},{3 * b},{c!r}\n" for a, b, c in zip(person.tolist(), shop.tolist(), y.tolist(), strict=True)]
+    path = fitted(tmp_path, "person,shop,y\n" + "".join(rows), "--variant", "kernel", "--folds", 1)
+    model = load_model(str(path))
+    kinds = {one["kind"] for one in model.input_map.to_document()["columns"]}
+    assert {"code-means", "code-indicators"} <= kinds
+    fresh = tmp_path / "new.csv"
+    fresh.write_text("person,shop\n0,0\n7,3\n,6\n14,\n8,4\n99999,99999\n")
+    found = predictions_of(export.export(model, dtype), feeds(model, fresh, dtype))
+    wanted = our_predictions(path, fresh, tmp_path)
+    assert np.abs(found - wanted).max() <= (1e-11 if dtype == "float64" else 1e-5) * np.abs(wanted).max()
+
+
+@needs_onnx
 def test_a_frequent_value_is_one_also_where_cells_are_float32(tmp_path: Path) -> None:
     path = fitted(tmp_path, rows_of_many_kinds(200), "--variant", "kernel", "--drop", "when")
     model = load_model(str(path))

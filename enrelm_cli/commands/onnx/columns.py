@@ -10,6 +10,7 @@ import numpy as np
 from enrelm_cli.commands.onnx.graph import Graph
 from enrelm_cli.errors import UsageError
 from enrelm_cli.inputs.encoding import Column
+from enrelm_cli.inputs.maps.codes import CodeMeans
 from enrelm_cli.inputs.maps.column_map import FAR, ColumnMap
 from enrelm_cli.inputs.maps.dates import DAY, DAYS, HOUR, MONTH, VALUE, WEEKDAY
 from enrelm_cli.inputs.maps.levels import LevelIndicators, LevelMeans
@@ -81,6 +82,9 @@ def _map(graph: Graph, one: ColumnMap, column: Column, dtype: str) -> str:
         return _of_levels(graph, column, _one_hot(one))
     if isinstance(one, LevelIndicators):
         return _of_levels(graph, column, _indicators(one))
+    if isinstance(one, CodeMeans):
+        table = np.column_stack([one.mean[:, -1], one.size[:, -1]])
+        return graph.op("Gather", table, _place_of_value(graph, column, _as_read(one.values, column, dtype)), axis=0)
     if isinstance(one, LevelMeans):
         return _of_levels(graph, column, np.column_stack([one.mean[:, -1], one.size[:, -1]]))
     raise UsageError(f"inputs of column {column.name!r} cannot be exported", "fit again with --input-map plain")
@@ -104,11 +108,14 @@ def _squashed(graph: Graph, one: Squashed, column: Column) -> str:
     return graph.where_missing(x, one.fill, graph.op("Div", z, root))
 
 
+def _as_read(values: Array, column: Column, dtype: str) -> Array:
+    """A cell of float32 equals the value that is rounded like it."""
+    return values.astype(np.float32).astype(np.float64) if _port(column, dtype).type == "float32" else values
+
+
 def _value_indicators(graph: Graph, one: ValueIndicators, column: Column, dtype: str) -> str:
     x = _part(graph, column, one.part)
-    # A cell of float32 equals the value that is rounded like it.
-    values = one.values.astype(np.float32).astype(np.float64) if _port(column, dtype).type == "float32" else one.values
-    same = graph.to_double(graph.op("Equal", x, values[None, :]))
+    same = graph.to_double(graph.op("Equal", x, _as_read(one.values, column, dtype)[None, :]))
     if isinstance(one, Spikes):
         return graph.where_missing(x, one.shares[None, :], same)
     known = graph.op("ReduceSum", same, np.array([1], dtype=np.int64), keepdims=1)
@@ -189,12 +196,16 @@ def _place_of_text(graph: Graph, column: Column, levels: tuple[str, ...]) -> str
 
 def _place_of_number(graph: Graph, column: Column, levels: tuple[str, ...]) -> str:
     words = {"true": 1.0, "false": 0.0}
-    values = np.array([[words[level] if level in words else float(level) for level in levels]])  # (1, levels)
+    return _place_of_value(graph, column, np.array([words[one] if one in words else float(one) for one in levels]))
+
+
+def _place_of_value(graph: Graph, column: Column, values: Array) -> str:
+    """(rows,) the place of each cell among the values (k,): k where it is missing, k + 1 where it is another."""
     raw = graph.to_double(column.name)
     # Each level's place less that of an unseen one: their sum over the level that is equal, if any, and NaN.
-    unseen = len(levels) + 1
+    unseen = len(values) + 1
     less = np.arange(unseen, dtype=np.int64)[None, :] - unseen
-    same = graph.op("Concat", graph.op("Equal", raw, values), graph.op("IsNaN", raw), axis=1)
+    same = graph.op("Concat", graph.op("Equal", raw, values[None, :]), graph.op("IsNaN", raw), axis=1)
     steps = graph.op("Mul", graph.op("Cast", same, to=graph.type_of("int64")), less)
     return graph.op("Add", graph.op("ReduceSum", steps, np.array([1], dtype=np.int64), keepdims=0), unseen)
 

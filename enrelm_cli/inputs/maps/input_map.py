@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from enrelm_cli.inputs.checks import integers, must, numbers, whole
 from enrelm_cli.inputs.encoding import Column
+from enrelm_cli.inputs.maps.codes import CodeIndicators, CodeMeans
 from enrelm_cli.inputs.maps.column_map import FAR, ColumnMap, Folds
 from enrelm_cli.inputs.maps.few_rows import FEW, FewRows, few_rows
 from enrelm_cli.inputs.maps.levels import LevelIndicators, LevelMeans
@@ -35,6 +36,8 @@ _KINDS: Mapping[str, Any] = {
     "spikes": Spikes,
     "level-indicators": LevelIndicators,
     "level-means": LevelMeans,
+    "code-indicators": CodeIndicators,
+    "code-means": CodeMeans,
     "missing": Missing,
 }
 

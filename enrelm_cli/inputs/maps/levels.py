@@ -12,7 +12,7 @@ worth is then judged by rows that did not make it, and a level that is seen in o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,14 @@ def places(raw: Array, levels: int) -> NDArray[np.int64]:
     missing = np.isnan(raw)
     known = np.where(missing, levels, raw).astype(np.int64)
     return np.where(known < 0, levels + 1, known)
+
+
+def code_places(raw: Array, values: Array) -> NDArray[np.int64]:
+    """(t,) the same where the levels are numbers, `values` (k,) ascending."""
+    k = len(values)
+    place = np.minimum(np.searchsorted(values, raw), k - 1)
+    known = np.where(values[place] == raw, place, k + 1)
+    return np.where(np.isnan(raw), k, known)
 
 
 @dataclass(frozen=True)
@@ -153,16 +161,19 @@ class LevelSums:
     split: Split
     target_scale: Scale
     levels: Mapping[int, int]  # column -> how many levels
+    codes: Mapping[int, Array] = field(default_factory=dict)  # column -> its values, where these are levels
 
     def __call__(self, chunk: Chunk) -> Sums:
         chunk = chunk.where(self.split.sides(chunk) == Side.TRAIN)
         y, fold = self.target_scale.forward(chunk.y), folds_of(chunk.together)
         weight, wy = chunk.weight, chunk.weighted(y)
-        return Sums({str(k): self._of(chunk.X[:, k], levels, wy, fold, weight) for k, levels in self.levels.items()})
+        placed = {k: (places(chunk.X[:, k], levels), levels) for k, levels in self.levels.items()}
+        placed |= {k: (code_places(chunk.X[:, k], values), len(values)) for k, values in self.codes.items()}
+        return Sums({str(k): self._of(place, levels, wy, fold, weight) for k, (place, levels) in placed.items()})
 
-    def _of(self, raw: Array, levels: int, wy: Array, fold: Folds, weight: Array | None) -> Array:
+    def _of(self, place: NDArray[np.int64], levels: int, wy: Array, fold: Folds, weight: Array | None) -> Array:
         """(1 + targets, levels + 2, FOLDS): counts, sums of each target, or of the first where there are many."""
-        at = places(raw, levels) * FOLDS + fold
+        at = place * FOLDS + fold
         size = (levels + 2) * FOLDS
         each = wide(wy).T[:MOST_MEANS]
         sums = [np.bincount(at, one, minlength=size) for one in each]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,7 @@ class ValueIndicators:
     shared = True
     by_fold = False
     least_spread = RARE
+    most: ClassVar[int] = FEW_VALUES
 
     @property
     def width(self) -> int:
@@ -162,7 +163,7 @@ class ValueIndicators:
     def check(self, column: Column) -> None:
         _check_part(column, self.part)
         k = len(self.values)
-        checks.must(1 <= k <= FEW_VALUES, "'values' are too few or too many")
+        checks.must(1 <= k <= self.most, "'values' are too few or too many")
         checks.numbers("values", self.values, (k,))
         checks.must(bool(np.all(np.diff(self.values) > 0.0)), "'values' are not increasing")
         checks.numbers("shares", self.shares, (k,), lowest=0.0)

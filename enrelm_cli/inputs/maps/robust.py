@@ -1,19 +1,21 @@
 """Robust inputs, the kernel variant's: what each column asks for, whatever its tails, its holes and its levels.
 
-Numbers: squashed, normal scores, and indicators of a few values. Dates: days and the parts of the calendar, each as a
-number. Texts: indicators of the frequent levels, and the mean target of each where there are many. A column that is a
-copy of another adds nothing and is left out.
+Numbers: squashed, normal scores, indicators of a few values, and the values themselves where they are names.
+Dates: days and the parts of the calendar, each as a number. Texts: indicators of the frequent levels, and the mean
+target of each where there are many. A column that is a copy of another adds nothing and is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from enrelm_cli.fold import weights
 from enrelm_cli.fold.weights import Weights
 from enrelm_cli.inputs.encoding import Column
+from enrelm_cli.inputs.maps.codes import Codes, code_map
 from enrelm_cli.inputs.maps.column_map import ColumnMap, Folds
 from enrelm_cli.inputs.maps.dates import VALUE, parts_for
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
@@ -30,14 +32,19 @@ def robust_maps(
     calendar: bool,
     weight: Weights = None,
     form: Form = Form.ROBUST,
+    codes: Mapping[int, Codes] = MappingProxyType({}),
 ) -> tuple[ColumnMap, ...]:
-    """From training rows of the sample, raw (t, columns), and each text's counts and sums by level and fold."""
+    """From training rows of the sample, raw (t, columns), and each text's counts and sums by level and fold.
+
+    `codes`: columns of numbers whose values, given here, are names as well; they have sums, too.
+    """
     copied = copies(raw)
     maps: list[ColumnMap] = []
     for k, column in enumerate(columns):
         if k not in copied:
             levels = column.levels is not None
             maps += _levels(k, column, sums[k]) if levels else _numbers(k, column, raw[:, k], calendar, weight, form)
+            maps += [code_map(k, codes[k], sums[k])] if k in codes else []
     return tuple(maps)
 
 
