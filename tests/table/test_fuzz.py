@@ -76,8 +76,10 @@ def read_table(folder: Path, data: bytes) -> str:
         opened = open_for_predict([str(path)], options, encoding, raw=True, with_target=True)
         again = [encoding.for_predict(batch)[0] for piece in opened for batch in piece]
     except UserError as problem:
-        # Raw rows are the stricter reading; nothing else may differ.
-        return refused(problem, "byte by byte", "read, not appended to")
+        # Raw rows are the stricter reading, and a fit does not look at inputs of rows without a target. Nothing else
+        # may differ.
+        reason = "infinite" if found.without_target and "infinite" in problem.problem else "byte by byte"
+        return refused(problem, reason, "read, not appended to")
     assert sum(len(X) for X in again) == found.rows + found.without_target
     return "read"
 

@@ -17,6 +17,7 @@ from enrelm_cli.model.classes import Calibration, log_softmax
 from enrelm_cli.types import Array
 
 _STEPS = 50
+_SHORT, _DONE = 1e-4, 1e-12  # of a step
 # One over the variance of the slope's prior: 1 +- 1/2 for logits; hardly any for least squares.
 _PULL = {"logits": 4.0, "temperature": 1e-3}
 _STEEPEST = 1e4
@@ -96,13 +97,12 @@ def _newton(F: Array, codes: Codes, w: Array, start: Array, pull: float) -> Arra
         gradient = -(w @ (F[np.arange(t), codes] - mean)) / total + pull / total * (a - start)
         second = np.einsum("t,tc,tck,tcl->kl", w, p, F, F, optimize=True) - np.einsum("t,tk,tl->kl", w, mean, mean)
         step = np.linalg.solve(second / total + (pull / total + 1e-12) * np.eye(len(a)), gradient)
-        size = 1.0
-        while size > 1e-6 and not loss(a - size * step) <= value:
+        length, size = float(np.abs(step).max()), 1.0
+        # A short step is Newton's own: the loss no longer tells it from rounding.
+        while length * size > _SHORT and not loss(a - size * step) <= value:
             size *= 0.5
-        if size <= 1e-6:
-            break
         a = a - size * step
-        value, before = loss(a), value
-        if before - value < 1e-10:
+        value = loss(a)
+        if length < _DONE:
             break
     return a
