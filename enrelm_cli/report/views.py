@@ -230,7 +230,8 @@ def intervals_line(facts: Json) -> str:
     follow = [
         text for name, text in (("noise", "the noise"), ("off_data", "the distance from the data")) if facts[name]
     ]
-    parts = [f"as wide as {' and '.join(follow)} ask for" if follow else "of one width"]
+    ask = "ask for" if len(follow) > 1 else "asks for"
+    parts = [f"as wide as {' and '.join(follow)} {ask}" if follow else "of one width"]
     if not facts["symmetric"]:
         parts.append("sides differ")
     ratio = facts.get("score_ratio")

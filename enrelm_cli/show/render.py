@@ -6,9 +6,11 @@ as wide as it is. Names and values reach rich as `Text`, never as markup. What d
 
 from __future__ import annotations
 
+import io
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from enrelm_cli.show.screen import Face, Screen, log_line
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
     from enrelm_cli.show.page import PageReport
     from enrelm_cli.show.plots import Drawable
 
-# Lines of a screen that a plot leaves to the result, its axes, the next command and the prompt.
-_AROUND_A_PLOT = 16
-# Lines that stand beside the effect of a column: headline, axes, heads, blanks, the next command and the prompt.
-_AROUND_AN_EFFECT = 17
-_LEAST_PLOT = 5
+    # A drawn plot: lines of (text, style).
+    Rows = Sequence[Sequence[tuple[str, str]]]
+
+# Rows of dots of a plot on a screen: fewer say nothing, more say no more.
+_LEAST_PLOT, _MOST_CURVE, _MOST_EFFECT = 3, 18, 12
 
 
 def render(report: Report, format: str, screen: Screen) -> None:
@@ -139,51 +141,55 @@ def _write_json(screen: Screen, document: Any) -> None:
 
 
 def _with_plot(report: Report, screen: Screen, blocks: list[Block], brief: bool) -> list[Any]:
-    """A terminal sees the curve: after the result, and with -v after the facts."""
+    """A terminal sees the curve or effects: after the headline, as tall as there is room; with -v after the facts."""
     from enrelm_cli.report.explain_report import ExplainReport
     from enrelm_cli.report.reports import CurveReport
 
-    if isinstance(report, ExplainReport) and screen.out.terminal:
-        return _with_effects(report, screen.out, blocks, brief)
-    if not (isinstance(report, CurveReport) and screen.out.terminal):
+    if not (screen.out.terminal and isinstance(report, CurveReport | ExplainReport)):
         return list(blocks)
-    at = 1 if brief else 2
-    return [*blocks[:at], terminal_plot(report, screen.out, _height(report) if brief else 0), *blocks[at:]]
+    if isinstance(report, CurveReport):
+        plots, most = [_curve(report, screen.out)], _MOST_CURVE
+    else:
+        plots, most = _effects(report, screen.out, first=brief), _MOST_EFFECT
+    if not brief:
+        return [*blocks[:2], *(_drawn_rows(drawn(0)) for drawn in plots), *blocks[2:]]
+    fitting = [rows for drawn in plots if (rows := _fitting(screen, blocks, drawn, most))]
+    return [*blocks[:1], *map(_drawn_rows, fitting), *blocks[1:]]
 
 
-def _height(report: CurveReport) -> int:
-    """As tall as the screen allows beside a line per variant and the legend."""
-    legend = 1 if report.elm is None and len(report.curves) == 1 else 2
-    free = shutil.get_terminal_size().lines - _AROUND_A_PLOT - legend - len(report.curves)
-    return max(6, min(18, free))
+def _fitting(screen: Screen, blocks: list[Block], drawn: Callable[[int], Rows], most: int) -> Rows:
+    """The plot as tall as the screen has room beside the blocks as they are drawn; none where there is too little."""
+    from enrelm_cli.show.tables import draw
+
+    page = io.StringIO()
+    draw(replace(screen, out=replace(screen.out, stream=page)), blocks)
+    around = len(drawn(_LEAST_PLOT)) - _LEAST_PLOT  # its axes and legend
+    beside = page.getvalue().count("\n") + 2  # a blank line, and the prompt below
+    free = shutil.get_terminal_size().lines - beside - around
+    return drawn(min(free, most)) if free >= _LEAST_PLOT else []
 
 
-def terminal_plot(report: CurveReport, face: Face, height: int = 0) -> Text:
-    """Errors against neurons, drawn in characters."""
+def _curve(report: CurveReport, face: Face) -> Callable[[int], Rows]:
+    """The plot of a given height; 0: of its own."""
     from enrelm_cli.show import braille
 
-    width = min(face.width or 80, 120)
-    return _drawn_rows(braille.curve_plot(report, width, face.unicode, height))
+    return lambda height: braille.curve_plot(report, _plot_width(face), face.unicode, height)
 
 
-def _with_effects(report: ExplainReport, face: Face, blocks: list[Block], brief: bool) -> list[Any]:
-    """The first column's effect after the headline where it fits; with -v every column's, after the facts."""
+def _effects(report: ExplainReport, face: Face, first: bool) -> list[Callable[[int], Rows]]:
+    """The plots of the strongest column's effect, or of every column's."""
     from enrelm_cli.report.explain_view import strongest
     from enrelm_cli.show.explanation.terminal import effect_plot
 
-    width = min(face.width or 80, 120)
-    shown = strongest(report.effects)[:1] if brief else report.effects
-    lines = sum(1 for line in blocks for _ in getattr(line, "lines", getattr(line, "items", ())))
-    free = shutil.get_terminal_size().lines - lines - _AROUND_AN_EFFECT
-    if brief and free < _LEAST_PLOT:
-        return list(blocks)
-    height = min(12, free) if brief else 0
-    plots = [_drawn_rows(effect_plot(one, report, width, face.unicode, height)) for one in shown]
-    at = 1 if brief else 2
-    return [*blocks[:at], *plots, *blocks[at:]]
+    shown = strongest(report.effects)[:1] if first else report.effects
+    return [partial(effect_plot, one, report, _plot_width(face), face.unicode) for one in shown]
 
 
-def _drawn_rows(rows: Sequence[Sequence[tuple[str, str]]]) -> Text:
+def _plot_width(face: Face) -> int:
+    return min(face.width or 80, 120)
+
+
+def _drawn_rows(rows: Rows) -> Text:
     from rich.text import Text
 
     out = Text(no_wrap=True, overflow="ignore")

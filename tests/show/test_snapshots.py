@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from enrelm_cli.report import compare_view
+from enrelm_cli.report.reports import CurveReport
 from enrelm_cli.show.render import render, render_many
 from tests.real_reports import REPORTS, compare_report
 from tests.screens import matches_snapshot, screen
@@ -61,6 +63,22 @@ def test_the_result_the_errors_and_the_next_command_fit_on_a_screen(name: str) -
     assert len(text.splitlines()) <= 23  # and the prompt
     assert re.search(r"(validation|test) error 0\.\d+ ± 0\.\d+|error 0\.\d{4}", text.splitlines()[0])
     assert re.search(r"^next:\s+enrelm (fit|predict) ", text, re.MULTILINE)
+
+
+def test_a_plot_gives_way_to_the_lines_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = REPORTS["curves"]()
+    assert isinstance(report, CurveReport)
+    name = "a-table-with-a-name-that-takes-a-line-of-its-own-2026-11.csv"
+    long = replace(report, fit_command=f"enrelm fit {name} --target y --seed 7 --variant kernel -o model.joblib")
+    heights = {}
+    for lines in (18, 24, 40):
+        monkeypatch.setenv("LINES", str(lines))
+        where, out, _ = screen(terminal=True, COLUMNS="80", NO_COLOR="1")
+        render(long, "table", where)
+        heights[lines] = out.text.count("\n")
+        assert ("└" in out.text) == (lines > 18)
+    assert heights[24] == 23
+    assert heights[18] < heights[24] < heights[40] <= 39
 
 
 def test_what_a_check_found_and_the_next_command_fit_on_a_screen() -> None:
