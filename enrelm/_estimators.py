@@ -29,7 +29,7 @@ from enrelm_cli.model import artifact
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.intervals import Intervals
 from enrelm_cli.model.model import Model
-from enrelm_cli.model.targets.models import TargetModels
+from enrelm_cli.model.targets.models import TargetModels, each_of
 from enrelm_cli.report.reports import FitReport
 from enrelm_cli.report.targets.reports import TargetsReport
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, ReadOptions, SplitSettings
@@ -58,9 +58,7 @@ class Estimator(Explaining, Parameters, BaseEstimator):  # type: ignore[misc]
         self._keep(model, report)
 
     def _keep(self, model: Model | TargetModels, report: FitReport | TargetsReport) -> None:
-        for name in ("curve_", "curves_"):
-            if hasattr(self, name):  # of an earlier fit
-                delattr(self, name)
+        self._forget_curves()
         if isinstance(model, TargetModels) and isinstance(report, TargetsReport):
             self._keep_targets(model, report)
             return
@@ -72,6 +70,12 @@ class Estimator(Explaining, Parameters, BaseEstimator):  # type: ignore[misc]
         self.variant_ = report.variant
         self.neurons_: int | tuple[int, ...] = model.network.size
 
+    def _forget_curves(self) -> None:
+        """They were of other rows."""
+        for name in ("curve_", "curves_"):
+            if hasattr(self, name):
+                delattr(self, name)
+
     def _keep_targets(self, models: TargetModels, report: TargetsReport) -> None:
         self.model_ = models
         self.report_ = Result(report)
@@ -81,25 +85,24 @@ class Estimator(Explaining, Parameters, BaseEstimator):  # type: ignore[misc]
 
     def _update(self, wanted: Wanted) -> None:
         """The model with other rows. What `fit` learnt of the columns stays as it is."""
-        model = self._model()
+        model = self._fitted_model()
         with running(EngineSettings(threads=self.threads or 0), bool(self.progress)) as engine:
             report, made = updated(model, wanted, ReadOptions(), engine)
         self.model_, self.report_ = made, Result(report)
-        self.neurons_ = made.network.size
-        if hasattr(self, "curve_"):
-            # It was of other rows.
-            del self.curve_
+        sizes = tuple(one.network.size for one in each_of(made))
+        self.neurons_ = sizes if isinstance(made, TargetModels) else sizes[0]
+        self._forget_curves()
 
     def _later(self, X: Any, y: Any, sample_weight: Any, labels: bool = False) -> ArrowSource:
         """Rows that came after those of `fit`, under the names that it knew."""
-        model, inputs, name = self._model(), self._inputs, type(self).__name__
+        model, inputs, name = self._fitted_model(), self._inputs, type(self).__name__
         columns = inputs.checked(columns_of(X, inputs.names), name)
         weighted = model.encoding.weight
         if (weighted is None) is not (sample_weight is None):
             said = "was fitted without sample_weight" if weighted is None else "was fitted with sample_weight"
             raise ValueError(f"this {name} {said}: partial_fit needs the same")
         beside = {} if weighted is None else {weighted: (sample_weight, "sample_weight")}
-        return later_table(columns, y, model.encoding.target, beside, labels)
+        return later_table(columns, y, model.encoding.targets, beside, labels)
 
     def _know(self, inputs: Inputs) -> None:
         """What X has to look like from now on."""
@@ -184,7 +187,7 @@ class Estimator(Explaining, Parameters, BaseEstimator):  # type: ignore[misc]
         several = isinstance(model, TargetModels)
         each = model.models if isinstance(model, TargetModels) else (model,)
         variant, sizes = each[0].card.variant, tuple(one.network.size for one in each)
-        estimator = cls(variant=variant, updatable=all(one.kept is not None for one in each))
+        estimator = cls(variant=variant, updatable=model.kept is not None)
         estimator.model_ = model
         estimator.report_ = Result(report)
         estimator.variant_, estimator.neurons_ = variant, sizes if several else sizes[0]
@@ -266,8 +269,8 @@ class EnrelmRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         ----------
         X : data frame or array of shape (n_samples, n_features)
             With the columns of the first call.
-        y : array-like of shape (n_samples,)
-            The numbers to predict.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The numbers to predict: as many targets as in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
             How much a row counts: in every call, or in none.
 

@@ -123,14 +123,24 @@ def label_column(y: Any, rows: int) -> Any:
 
 
 def later_table(
-    inputs: Columns, y: Any, target: str, beside: Mapping[str, tuple[Any, str]], labels: bool
+    inputs: Columns, y: Any, targets: Sequence[str], beside: Mapping[str, tuple[Any, str]], labels: bool
 ) -> ArrowSource:
     """Rows for a model that is there, whose names are taken. `beside`: column -> values and what they are called."""
-    values = label_column(y, inputs.rows) if labels else pa.array(target_of(y, inputs.rows))
-    table = inputs.table.append_column(target, values)
+    table = inputs.table
+    for name, values in zip(targets, _target_columns(y, inputs.rows, len(targets), labels), strict=True):
+        table = table.append_column(name, values)
     for name, (numbers, role) in beside.items():
         table = table.append_column(name, _beside(numbers, role, inputs.rows))
     return ArrowSource("X", table)
+
+
+def _target_columns(y: Any, rows: int, width: int, labels: bool) -> list[Any]:
+    """As many as the model has targets."""
+    if width == 1:
+        return [label_column(y, rows) if labels else pa.array(target_of(y, rows))]
+    if _width(y) != width:
+        raise ValueError(f"y has {_width(y)} column(s), and this model has {width} targets")
+    return [pa.array(np.ascontiguousarray(column)) for column in targets_of(y, rows)[1].T]
 
 
 def _check_shape(inputs: Columns, whose: str) -> None:

@@ -160,8 +160,8 @@ def fit_like(
     from enrelm_cli.show import render
 
     report, model = like(parent, data.sources, data.roles, data.read, engine_of(where, screen))
-    if fail_above is not None and not report.validation_error <= fail_above:
-        problem = f"not saved: validation error {report.validation_error:.4f} is above --fail-above {fail_above:g}"
+    if fail_above is not None and not report.gated <= fail_above:
+        problem = f"not saved: validation error {report.gated:.4f} is above --fail-above {fail_above:g}"
         raise GateError(problem, "fit the table again, or raise the limit")
     if output is not None:
         artifact.save(model.to_document(), output)

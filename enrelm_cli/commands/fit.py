@@ -39,8 +39,6 @@ from enrelm_cli.report.targets.reports import TargetsReport
 from enrelm_cli.settings import DataSettings, EngineSettings, MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
 
-_ONE_TO_UPDATE = "--updatable keeps the sums of one target"
-
 
 def fit(
     data: DataSettings,
@@ -59,19 +57,20 @@ def fit(
     """
     timer = Stopwatch()
     with timer("reading"):
-        dataset = open_dataset(data, where, engine, _ONE_TO_UPDATE if updatable else one_target)
+        dataset = open_dataset(data, where, engine, one_target)
     names: tuple[str, ...] = () if variant == "auto" else (variant,)
     if updatable:
         names, split = for_updates(names, split, dataset)
     said = facts.settings_facts(data, dataset.roles, split, method, where)
     if dataset.rows.also:
-        return _fit_targets(dataset, split, method, names, said, timer)
+        return _fit_targets(dataset, split, method, names, said, timer, updatable)
     selected = select(dataset, split, method, names, timer)
     report, model, winner = _finished(dataset, selected, method, said, timer)
     if updatable:
         with timer("sums to keep"):
-            made = kept_of(model, winner, method, dataset.content_hash, engine)
-        report, model = made.reported(report), made.model
+            (made,), whole = kept_of((model,), winner.variant, winner.basis, method, dataset.content_hash, engine)
+        assert isinstance(whole, Model)
+        report, model = made.reported(report), whole
     return replace(report, timings=timer.report()), model
 
 
@@ -82,6 +81,7 @@ def _fit_targets(
     variants: tuple[str, ...],
     said: dict[str, Any],
     timer: Stopwatch,
+    updatable: bool,
 ) -> tuple[TargetsReport, TargetModels]:
     """Several targets: phase 1 of all together, then each as if it were alone."""
     selected = select_targets(dataset, split, method, variants, timer)
@@ -91,8 +91,15 @@ def _fit_targets(
         _finished(dataset_of(dataset, k), one, method, said, timer, final)
         for k, (one, final) in enumerate(zip(selected.each, finals, strict=True))
     ]
-    report = TargetsReport(tuple(report for report, _, _ in parts), timer.report())
-    return report, TargetModels.sharing([model for _, model, _ in parts])
+    reports, models = [report for report, _, _ in parts], [model for _, model, _ in parts]
+    whole = TargetModels.sharing(models)
+    if updatable:
+        variant, hashed, engine = parts[0][2].variant, dataset.content_hash, dataset.rows.engine
+        with timer("sums to keep"):
+            made, kept_whole = kept_of(models, variant, selected.basis, method, hashed, engine)
+        assert isinstance(kept_whole, TargetModels)
+        reports, whole = [own.reported(report) for own, report in zip(made, reports, strict=True)], kept_whole
+    return TargetsReport(tuple(reports), timer.report()), whole
 
 
 def _finished(

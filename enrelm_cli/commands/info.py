@@ -17,7 +17,8 @@ def info(path: str) -> InfoReport | TargetsInfo:
     """What a saved model is."""
     model = load_models(path)
     if isinstance(model, TargetModels):
-        return TargetsInfo(tuple(info_of(one, path) for one in model.models))
+        kept = None if model.kept is None else model.kept.bytes
+        return TargetsInfo(tuple(info_of(one, path) for one in model.models), kept, model.history)
     return info_of(model, path)
 
 

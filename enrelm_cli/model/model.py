@@ -5,6 +5,7 @@ yhat(x) = back(sum_j beta_j s_j(input map of x)), back to the target's own units
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -197,7 +198,12 @@ def _check(model: Model, document: dict[str, Any]) -> None:
         must(model.kept.sums.sample.raw.shape[1] == len(model.encoding.columns), "the sample is of other columns")
         must(model.kept.classes == len(model.classes or ()), "the sums are of other classes")
         must(model.kept.targets == (scale.targets if isinstance(scale, ClassScale) else ()), "sums of other targets")
-    for entry in model.history:
+    check_history(model.history)
+
+
+def check_history(history: Sequence[Any]) -> None:
+    """ValueError unless each entry is a change of a model's rows."""
+    for entry in history:
         must(type(entry) is dict and set(entry) == {"change", "rows", "hash", "validation_error"}, "odd history")
         must(all(type(entry[name]) is str for name in ("change", "hash")), "the history holds no texts")
         whole("rows", entry["rows"], 0, 1 << 62)

@@ -33,6 +33,7 @@ from enrelm_cli.fold.unlocked import triangular_product
 from enrelm_cli.fold.weights import by_place
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
+from enrelm_cli.inputs.targets.rows import sums_with_target
 from enrelm_cli.kernels.arcsine import Kernel, Prepared
 from enrelm_cli.model.features import BLOCK, HiddenLayer, KernelFeatures
 from enrelm_cli.phase_one.landmarks import Landmarks
@@ -93,6 +94,10 @@ class SideSums:
         for side, sums in other.sides.items():
             joined[side] = joined[side].merge(sums) if side in joined else sums
         return SideSums(joined)
+
+    def of_target(self, place: int) -> SideSums:
+        """The same for one of several targets."""
+        return SideSums({side: sums_with_target(sums, place) for side, sums in self.sides.items()})
 
     def total(self, sides: Iterable[Side]) -> Sums:
         """Of these sides together."""

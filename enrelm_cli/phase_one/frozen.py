@@ -7,7 +7,7 @@ rows that gave phi.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,6 +90,10 @@ class LayerGram:
 
     def weight(self, sides: tuple[Side, ...]) -> float:
         return float(self.sums.total(sides)["n"])
+
+    def of_target(self, place: int) -> LayerGram:
+        """The same for one of several targets."""
+        return replace(self, sums=self.sums.of_target(place))
 
     def eigenbasis(self, centred: bool, sides: tuple[Side, ...] = (Side.TRAIN,)) -> EigenBasis:
         """The neurons in place of eigenvectors: c is beta where phi is known, else S'(y - ybar)."""

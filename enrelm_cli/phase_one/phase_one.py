@@ -21,6 +21,7 @@ import numpy as np
 from enrelm_cli.fold.folds import Chunk, Sums, Together
 from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.split import CountSides, Side, TrainOnValidation
+from enrelm_cli.inputs.targets.rows import sums_with_target
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels import nngp
 from enrelm_cli.kernels.arcsine import Kernel
@@ -38,7 +39,7 @@ from enrelm_cli.phase_one.eigenbasis import (
 from enrelm_cli.phase_one.explore import following, search
 from enrelm_cli.phase_one.frozen import LayerGram
 from enrelm_cli.phase_one.landmarks import PAPER_LANDMARKS, Landmarks, check_all, choose, kernel_landmarks
-from enrelm_cli.phase_one.several import column_of, eigen_of_target, with_scales
+from enrelm_cli.phase_one.several import eigen_of_target, with_scales
 from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Gram:
 
     def of_target(self, place: int) -> Gram:
         """The same for one of several targets."""
-        return replace(self, sums=SideSums({side: column_of(one, place) for side, one in self.sums.sides.items()}))
+        return replace(self, sums=self.sums.of_target(place))
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ class Counts:
         return full_basis(self.kernel, self.landmarks, self.sums, centred)
 
     def of_target(self, place: int) -> Counts:
-        return replace(self, sums=column_of(self.sums, place))
+        return replace(self, sums=sums_with_target(self.sums, place))
 
 
 @dataclass(frozen=True)
@@ -243,9 +244,8 @@ class Basis:
 
     def of_target(self, place: int) -> Basis:
         """The same for one of several targets."""
-        assert not isinstance(self.sums, LayerGram)  # what is frozen has one target
         tuned = replace(self.tuned, data=self.data.of_target(place))
-        return Basis(tuned, self.sums.of_target(place), eigen_of_target(self.eigen, place))
+        return Basis(tuned, self.sums.of_target(place), eigen_of_target(self.eigen, place), self.sides)
 
     def on(self, scale: Scale) -> Basis:
         """The same basis, whose predictions come back through another scale of the same transform."""

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from enrelm_cli.fold.folds import Sums
 from enrelm_cli.fold.resources import cores
 from enrelm_cli.inputs.target_scale import TargetScale, Transform
 from enrelm_cli.inputs.targets.scale import SeveralScale
@@ -84,9 +83,3 @@ def eigen_of_target(eigen: EigenBasis, place: int) -> EigenBasis:
     y_mean = eigen.y_mean if np.ndim(eigen.y_mean) == 0 else np.asarray(eigen.y_mean)[place]
     c = eigen.c if eigen.c.ndim == 1 else np.ascontiguousarray(eigen.c[:, place])
     return replace(eigen, c=c, y_mean=float(y_mean))
-
-
-def column_of(sums: Sums, place: int) -> Sums:
-    """Of the sums that have one column for each target, the last axis."""
-    own = {name: np.asarray(sums[name])[..., place] for name in ("By", "y", "yy") if name in sums.values}
-    return Sums({**sums.values, **{name: float(v) if v.ndim == 0 else v.copy() for name, v in own.items()}})

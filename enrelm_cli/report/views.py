@@ -47,10 +47,11 @@ from enrelm_cli.report.explain_view import explain_view
 from enrelm_cli.report.glossary import GlossaryReport
 from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport, InfoReport, Json
 from enrelm_cli.report.targets.reports import OfTargets, TargetsCurve, TargetsInfo, TargetsPredict, TargetsReport
+from enrelm_cli.report.targets.updates import TargetsUpdate, targets_update_view
 from enrelm_cli.report.targets.views import targets_view
 from enrelm_cli.report.updating.update_report import UpdateReport, history_grid, update_view
 
-Fitted = FitReport | CurveReport | CompareReport | UpdateReport
+Fitted = FitReport | CurveReport | CompareReport | UpdateReport | TargetsUpdate
 Report = Fitted | PredictReport | InfoReport | CheckReport | ExplainReport | GlossaryReport | OfTargets
 
 # Relevances and levels beyond these are summed up in words.
@@ -77,6 +78,8 @@ def view(report: Report) -> list[Block]:
         return glossary_view(report)
     if isinstance(report, UpdateReport):
         return update_view(report)
+    if isinstance(report, TargetsUpdate):
+        return targets_update_view(report)
     return info_view(report)
 
 

@@ -62,9 +62,10 @@ def rows_of(report: Report) -> list[dict[str, Any]]:
     from enrelm_cli.report.glossary import GlossaryReport
     from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, FitReport
     from enrelm_cli.report.targets.reports import TargetsCurve, TargetsInfo, TargetsPredict, TargetsReport
+    from enrelm_cli.report.targets.updates import TargetsUpdate
     from enrelm_cli.report.updating.update_report import UpdateReport
 
-    if isinstance(report, TargetsReport | TargetsCurve | TargetsPredict | TargetsInfo):
+    if isinstance(report, TargetsReport | TargetsCurve | TargetsPredict | TargetsInfo | TargetsUpdate):
         reports: Sequence[Report] = report.reports
         pairs = zip(report.targets, reports, strict=True)
         return [{"target": name, **row} for name, one in pairs for row in rows_of(one)]

@@ -267,7 +267,6 @@ def test_the_gate_is_on_the_worst_target(folder: Path, tmp_path: Path) -> None:
     [
         (("-t", "a,kind"), 3, "several targets are numbers: fit 'kind' on its own"),
         (("-t", "a,b", "--task", "classification"), 2, "classes of one target"),
-        (("-t", "a,b", "--updatable"), 2, "--updatable keeps the sums of one target"),
         (("-t", "a,b", "--report", "page.html"), 2, "--report shows what a model of one target has learnt"),
         (("-t", "a,missing"), 3, "there is no column 'missing' (--target)"),
         (("-t", "a,b", "--inputs", "b,x"), 2, "named in both"),

@@ -134,7 +134,7 @@ def known(folder: Path) -> tuple[Model, list[Added]]:
 
 def finished(model: Model, sums: kept.KeptSums) -> Array:
     assert model.kept is not None
-    made = finish(model, model.kept.with_sums(sums), LocalEngine(1)).model
+    made = finish((model,), model.kept.with_sums(sums), LocalEngine(1))[0].model
     raw = np.column_stack([np.linspace(-2, 2, 15), np.linspace(2, -2, 15), np.arange(15.0) % 3])
     return made.predict(raw)
 

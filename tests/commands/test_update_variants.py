@@ -96,7 +96,7 @@ def known(path: Path, folder: Path) -> tuple[Model, list[Added]]:
 
 def finished(model: Model, sums: KeptSums) -> Model:
     assert model.kept is not None
-    return finish(model, model.kept.with_sums(sums), LocalEngine(1)).model
+    return finish((model,), model.kept.with_sums(sums), LocalEngine(1))[0].model
 
 
 @pytest.mark.parametrize(("variant", "target"), TASKS)

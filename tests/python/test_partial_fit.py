@@ -35,6 +35,22 @@ def test_rows_may_come_in_parts_in_any_order(variant: str) -> None:
     assert not np.allclose(one.predict(X), enrelm.EnrelmRegressor(**options).fit(X[first], y[first]).predict(X))
 
 
+def test_several_targets_come_in_parts_too(tmp_path: Path) -> None:
+    X, y = rows()
+    Y = np.column_stack([y, np.exp(X[:, 1])])
+    options = {**QUICK, "variant": "kernel", "tune": False, "weight_variance": 0.5}
+    one = enrelm.EnrelmRegressor(**options).partial_fit(X[:80], Y[:80]).partial_fit(X[80:], Y[80:])
+    other = enrelm.EnrelmRegressor(**options).fit(X[:80], Y[:80])
+    other.save(tmp_path / "m.joblib")
+    read = enrelm.load(tmp_path / "m.joblib").partial_fit(X[120:], Y[120:]).partial_fit(X[80:120], Y[80:120])
+    np.testing.assert_allclose(read.predict(X), one.predict(X), rtol=1e-8)
+    assert one.predict(X).shape == Y.shape
+    assert len(one.neurons_) == 2
+    assert not np.allclose(one.predict(X), other.predict(X), rtol=1e-4)
+    with pytest.raises(ValueError, match="this model has 2 targets"):
+        other.partial_fit(X[80:], y[80:])
+
+
 def test_a_saved_estimator_goes_on(tmp_path: Path) -> None:
     X, y = rows()
     model = enrelm.EnrelmRegressor(**QUICK).partial_fit(X[:80], y[:80])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,9 +14,11 @@ from enrelm_cli.commands.facts import network_facts, own_errors, versions
 from enrelm_cli.errors import DataError, ModelFileError, UserError
 from enrelm_cli.fields import options
 from enrelm_cli.fold.folds import Chunk, Engine, LocalEngine, Sums
+from enrelm_cli.inputs.classes.scale import ModelScale
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.inputs.targets.scale import SeveralScale
 from enrelm_cli.inputs.training import Rows, Training, cut, even_sample, piece_rows
 from enrelm_cli.judge.classes.fitting import refit_classes
 from enrelm_cli.judge.errors import relative_errors
@@ -52,14 +55,14 @@ class Standardised(View):
         return replace(chunk, y=self.target_scale.forward(chunk.y))
 
 
-def basis_of_sums(model: Model, kept: Kept, variant: Variant, engine: Engine) -> Basis:
-    """The basis of the training rows, whose sums are known and of which a sample is at hand."""
-    sums, frozen = kept.sums, kept.frozen
+def basis_of_sums(models: Sequence[Model], kept: Kept, variant: Variant, engine: Engine) -> Basis:
+    """The basis of the training rows, whose sums are known and of which a sample is at hand: of all targets."""
+    sums, frozen, model, several = kept.sums, kept.frozen, models[0], len(models) > 1
     if any(sums.rows(side) < 2 for side in (Side.TRAIN, Side.VALIDATION)):
         raise DataError("too few rows are left on a side of the split to fit anything", "add rows first")
-    scale = model.target_scale
-    if isinstance(scale, TargetScale) and scale.low is not None and scale.high is not None:
-        scale = scale.ranged(min(scale.low, sums.low), max(scale.high, sums.high))
+    ends = list(zip(np.atleast_1d(sums.low).tolist(), np.atleast_1d(sums.high).tolist(), strict=True))
+    scales = [_ranged(one.target_scale, *own) for one, own in zip(models, ends, strict=True)]
+    scale = SeveralScale(tuple(one for one in scales if isinstance(one, TargetScale))) if several else scales[0]
     chunk = _chunk(sums.sample)
     rows = Rows(
         pieces=cut(chunk, piece_rows(chunk.rows)),
@@ -71,12 +74,20 @@ def basis_of_sums(model: Model, kept: Kept, variant: Variant, engine: Engine) ->
         # What is left to do is in memory, wherever the new rows were summed.
         engine=LocalEngine(getattr(engine, "threads", 0), engine.progress),
         classes=model.classes,
+        also=tuple((one.encoding.target, -np.inf) for one in models[1:]),
     )
     view = Standardised(kept.split, model.input_map, scale)
     weight = float(sums.sides[Side.TRAIN]["n"])
-    data = Training(rows, view, sums.rows(Side.TRAIN), (sums.low, sums.high), weight)
+    data = Training(rows, view, sums.rows(Side.TRAIN), ends[0], weight, tuple(ends[1:]))
     tuned = Tuned(variant.start, data, frozen.kernel, len(frozen.Z))
     return basis_from(tuned, _sums_of(frozen, sums))
+
+
+def _ranged(scale: ModelScale, low: float, high: float) -> ModelScale:
+    """The scale, whose ends are those of all rows."""
+    if not isinstance(scale, TargetScale) or scale.low is None or scale.high is None:
+        return scale
+    return scale.ranged(min(scale.low, low), max(scale.high, high))
 
 
 def _sums_of(frozen: Frozen, sums: KeptSums) -> Gram | LayerGram | Unsummed:
@@ -128,12 +139,27 @@ class Finished:
         )
 
 
-def finish(model: Model, kept: Kept, engine: Engine) -> Finished:
-    """`model`: an earlier one, whose settings, columns and notes are taken over."""
-    method, variant = _method(model.card.settings), named(model.card.variant)
-    basis = basis_of_sums(model, kept, variant, engine)
-    fitted = fit_variant(variant, basis, method)
+def finish(models: Sequence[Model], kept: Kept, engine: Engine) -> list[Finished]:
+    """The model of each target; phase 1 is that of all together.
+
+    `models`: earlier ones, whose settings, columns and notes are taken over.
+    """
+    card = models[0].card
+    method, variant = _method(card.settings), named(card.variant)
+    basis = basis_of_sums(models, kept, variant, engine)
     final = (refit(basis) if method.refit else None) or basis
+    if len(models) == 1:
+        return [_finished(models[0], kept, basis, final, method)]
+    return [
+        _finished(model, kept.of_target(k), basis.of_target(k), final.of_target(k), method)
+        for k, model in enumerate(models)
+    ]
+
+
+def _finished(model: Model, kept: Kept, basis: Basis, final: Basis, method: MethodSettings) -> Finished:
+    """`basis`, `final`: phase 1 of the training rows, and of those that the weights are of."""
+    variant = named(model.card.variant)
+    fitted = fit_variant(variant, basis, method)
     told = tell_classes([fitted], method, Stopwatch())
     if told is None:
         network = refit_variant(fitted, final, method)
@@ -163,7 +189,7 @@ def finish(model: Model, kept: Kept, engine: Engine) -> Finished:
         folds=1,
         versions=versions(),
     )
-    made = replace(made, card=card, kept=kept)
+    made = replace(made, card=card, kept=None)
     raw = kept.sums.sample.raw
     made = replace(made, reference=reference_of(made, raw), learnt=learnt(made, raw, fitted.curve))
     return Finished(made.profiled(raw), fitted, intervals, classes)

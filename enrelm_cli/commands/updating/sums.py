@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enrelm_cli.columns import plain
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk, Engine, Sums, Tree
 from enrelm_cli.fold.hashing import combine, hash_numbers, with_weights
@@ -18,8 +19,8 @@ from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.inputs.split import Side, Sides, Split
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.survey.contents import ContentSums, content_sums
-from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.model.model import Model
+from enrelm_cli.model.targets.models import AnyModel, TargetModels
 from enrelm_cli.model.updating.frozen import Frozen
 from enrelm_cli.model.updating.kept import SIDES, Kept, KeptRows, KeptSums
 from enrelm_cli.phase_one.eigenbasis import SideSums
@@ -53,10 +54,10 @@ class KeepRows:
             side: Sums({**sums.values, **_linear(seen[side]), **_counts(own[side], scale)})
             for side, sums in gram.sides.items()
         }
-        u = scale.standard(chunk.y) if isinstance(scale, TargetScale) else chunk.y
-        ends = (float(u.min()), float(u.max())) if len(u) else (np.inf, -np.inf)
+        u = chunk.y if isinstance(scale, ClassScale) else scale.standard(chunk.y)
+        ends = plain(u.min(axis=0, initial=np.inf)), plain(u.max(axis=0, initial=-np.inf))
         nothing = np.zeros((0, self.view.input_map.d))
-        sample = KeptRows(nothing, np.zeros(0), chunk.X[:0], np.zeros(0, np.uint64), every=self.every_row)
+        sample = KeptRows(nothing, chunk.y[:0], chunk.X[:0], np.zeros(0, np.uint64), every=self.every_row)
         for side in seen:
             sample = sample.merge(self._kept(seen[side], own[side]))
         return KeptSums(sides, sample, *ends)
@@ -95,8 +96,8 @@ class Added:
     content: ContentSums
     unseen: Unseen
     without: int  # rows without a target or of weight 0
-    loss: float  # squares of the old model's errors on these rows, in units of u; log-losses of classes
-    total: float  # squares of their distance from its mean; weights
+    loss: Array  # (q,) squares of the old model's errors on these rows, in units of u; log-losses of classes
+    total: Array  # (q,) squares of their distance from its mean; weights
     strange: Counter[str]  # classes that the model does not have, and how many rows of each
     classes: bool
 
@@ -113,18 +114,17 @@ class Added:
         )
 
     @property
-    def error(self) -> float:
-        """Of the old model on these rows: relative, or of classes the log-loss."""
-        if not self.total > 0.0:
-            return float("nan")
-        return self.loss / self.total if self.classes else float(np.sqrt(self.loss / self.total))
+    def errors(self) -> list[float]:
+        """Of the old model on these rows, for each target: relative, or of classes the log-loss."""
+        shares = [a / b if b > 0.0 else float("nan") for a, b in zip(self.loss, self.total, strict=True)]
+        return [float(share if self.classes else np.sqrt(share)) for share in shares]
 
 
 @dataclass(frozen=True)
 class NewRows:
     """From a batch of a later table to what it adds."""
 
-    model: Model
+    model: AnyModel
     keep: KeepRows
 
     def __call__(self, batch: Batch) -> Added:
@@ -151,17 +151,20 @@ class NewRows:
         )
 
 
-def _losses(model: Model, chunk: Chunk) -> tuple[float, float]:
+def _losses(model: AnyModel, chunk: Chunk) -> tuple[Array, Array]:
     """Of rows that the model has not seen: squared errors and squares of u; or log-losses and weights."""
     scale = model.target_scale
     if not chunk.rows:
-        return 0.0, 0.0
+        return np.zeros(len(model.encoding.targets)), np.zeros(len(model.encoding.targets))
     if isinstance(scale, ClassScale):
+        assert isinstance(model, Model)
         p = model.probabilities(chunk.X)[np.arange(chunk.rows), chunk.y.astype(np.int64)]
-        return float(-np.sum(chunk.weighted(np.log(np.maximum(p, np.finfo(float).tiny))))), float(chunk.total)
+        losses = chunk.weighted(np.log(np.maximum(p, np.finfo(float).tiny)))
+        return -np.sum(losses, keepdims=True), np.array([chunk.total])
     u = scale.standard(chunk.y)
     gap = u - scale.standard(model.predict(chunk.X))
-    return float(gap @ chunk.weighted(gap)), float(u @ chunk.weighted(u))
+    loss, total = (np.atleast_1d(np.sum(one * chunk.weighted(one), axis=0)) for one in (gap, u))
+    return loss, total
 
 
 def _strange(encoding: Encoding, y: Array, batch: Batch) -> Counter[str]:
@@ -183,7 +186,7 @@ def _check_classes(found: Added, label: str, target: str) -> None:
     )
 
 
-def _check_weights(model: Model, batch: Batch) -> None:
+def _check_weights(model: AnyModel, batch: Batch) -> None:
     weight = model.encoding.weights(batch)
     if model.encoding.weight is None:
         return
@@ -202,16 +205,18 @@ def _check_weights(model: Model, batch: Batch) -> None:
 
 
 def sums_of_table(
-    model: Model, kept: Kept, sources: tuple[str | ArrowSource, ...], read: ReadOptions, engine: Engine
+    model: AnyModel, kept: Kept, sources: tuple[str | ArrowSource, ...], read: ReadOptions, engine: Engine
 ) -> tuple[Added, str]:
     """One pass over a table that has the model's columns, and its label."""
     opened = open_for_predict(sources, read, model.encoding, with_target=True)
     for source in opened.sources:
-        if model.encoding.target not in source.names:
-            raise DataError(
-                f"{source.label}: there is no column {model.encoding.target!r}, the target of this model",
-                "rows without their targets have nothing to add",
-            )
+        for target in model.encoding.targets:
+            if target not in source.names:
+                what = "a target" if isinstance(model, TargetModels) else "the target"
+                raise DataError(
+                    f"{source.label}: there is no column {target!r}, {what} of this model",
+                    "rows without their targets have nothing to add",
+                )
     work = NewRows(model, keeper(later_view(model, kept.split), kept.frozen))
     tree = Tree()
     for added in engine.map(opened, work, "sums of new rows"):
@@ -221,10 +226,11 @@ def sums_of_table(
     found: Added = tree.result()
     _check_classes(found, opened.label, model.encoding.target)
     if not found.sums.rows():
-        raise DataError(f"{opened.label}: no row has a target", "rows without their targets have nothing to add")
+        known = "every target" if isinstance(model, TargetModels) else "a target"
+        raise DataError(f"{opened.label}: no row has {known}", "rows without their targets have nothing to add")
     return found, opened.label
 
 
-def later_view(model: Model, split: Split) -> View:
+def later_view(model: AnyModel, split: Split) -> View:
     """What rows that made nothing of the model go through."""
     return View(split, model.input_map, model.target_scale, fitted=Later())

@@ -1,4 +1,4 @@
-"""One of several targets: rows as a fit of that target alone has them."""
+"""One of several targets: rows, and sums over them, as a fit of that target alone has them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.fold.folds import Chunk, Sums
 
 
 @dataclass(frozen=True)
@@ -24,3 +24,13 @@ class OneTarget:
 def with_target(chunk: Chunk, place: int) -> Chunk:
     """y (t, q) -> (t,)."""
     return replace(chunk, y=np.ascontiguousarray(chunk.y[:, place]))
+
+
+# Sums that have a column for each target, the last axis.
+_OF_TARGETS = ("By", "Xy", "py", "y", "yy")
+
+
+def sums_with_target(sums: Sums, place: int) -> Sums:
+    """Of sums of several targets."""
+    own = {name: np.asarray(sums[name])[..., place] for name in _OF_TARGETS if name in sums.values}
+    return Sums({**sums.values, **{name: float(v) if v.ndim == 0 else v.copy() for name, v in own.items()}})

@@ -28,6 +28,10 @@ class SeveralScale:
         """z: (t, q) -> (t, q)."""
         return np.column_stack([scale.forward(y[:, k]) for k, scale in enumerate(self.scales)])
 
+    def standard(self, y: Array) -> Array:
+        """u: (t, q) -> (t, q)."""
+        return np.column_stack([scale.standard(y[:, k]) for k, scale in enumerate(self.scales)])
+
     def units(self, z: Array) -> Array:
         """u of targets z: (t, q) -> (t, q)."""
         return np.column_stack([scale.units(z[:, k]) for k, scale in enumerate(self.scales)])

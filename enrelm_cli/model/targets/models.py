@@ -15,10 +15,13 @@ import numpy as np
 
 from enrelm_cli.errors import ModelFileError, UsageError
 from enrelm_cli.inputs.encoding import Encoding
+from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.inputs.targets.scale import SeveralScale
 from enrelm_cli.model.features import BLOCK_BYTES, KernelFeatures
-from enrelm_cli.model.model import Model
+from enrelm_cli.model.model import Model, check_history
 from enrelm_cli.model.network import Network
+from enrelm_cli.model.updating.kept import Kept
 from enrelm_cli.types import Array
 
 MOST_TARGETS = 1000
@@ -29,6 +32,8 @@ class TargetModels:
     """One for each target, in the user's order."""
 
     models: tuple[Model, ...]
+    kept: Kept | None = None  # sums of their rows, where they can be added to
+    history: tuple[dict[str, Any], ...] = ()  # what was done to their rows since (--updatable)
 
     @staticmethod
     def sharing(models: Sequence[Model]) -> TargetModels:
@@ -47,6 +52,16 @@ class TargetModels:
         """Of all targets together."""
         return replace(self.models[0].encoding, also=self.targets[1:])
 
+    @property
+    def input_map(self) -> InputMap:
+        """Of all targets, which have one where sums are kept."""
+        return self.models[0].input_map
+
+    @property
+    def target_scale(self) -> SeveralScale:
+        scales = [one.target_scale for one in self.models]
+        return SeveralScale(tuple(one for one in scales if isinstance(one, TargetScale)))
+
     def of(self, target: str) -> Model:
         """The model of one target."""
         if target not in self.targets:
@@ -63,6 +78,11 @@ class TargetModels:
             return None
         beta = np.column_stack([one.beta for one in networks])
         return Network(first.features, beta, np.array([float(one.intercept) for one in networks]))
+
+    def predict(self, X: Array) -> Array:
+        """Raw rows to predictions: (t, columns) -> (t, q)."""
+        found = self.predict_with(X, [np.zeros(0)] * len(self.models))
+        return np.column_stack([one[:, 0] for one in found])
 
     def predict_with(self, X: Array, times: Sequence[Array], limit: int = BLOCK_BYTES) -> list[Array]:
         """For each target what its model predicts of raw rows: (t, columns), (k,) each -> (t, 1 + k) each."""
@@ -88,7 +108,8 @@ class TargetModels:
 
     def to_document(self) -> dict[str, Any]:
         first, *others = (one.to_document() for one in self.models)
-        return {"models": [first, *(_slim(one, first) for one in others)]}
+        kept = {} if self.kept is None else {"kept": self.kept.to_document(), "history": list(self.history)}
+        return {"models": [first, *(_slim(one, first) for one in others)], **kept}
 
     @staticmethod
     def from_document(document: dict[str, Any]) -> TargetModels:
@@ -96,26 +117,43 @@ class TargetModels:
         try:
             first, *others = _documents(document)
             whole = [first, *(_filled(one, first) for one in others)]
+            kept = Kept.from_document(document["kept"]) if "kept" in document else None
+            history = tuple(document.get("history", ()))
+            check_history(history)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
             raise ModelFileError(
                 f"the model file is whole, but is no model of this format: {problem}", "fit the model again"
             ) from problem
         models = tuple(Model.from_document(one) for one in whole)
-        _check(models)
-        return TargetModels(models)
+        _check(models, kept)
+        return TargetModels(models, kept, history)
 
 
 def is_of_targets(document: dict[str, Any]) -> bool:
     return "models" in document
 
 
-def _check(models: Sequence[Model]) -> None:
-    """They are of the same table."""
+AnyModel = Model | TargetModels
+
+
+def each_of(model: AnyModel) -> tuple[Model, ...]:
+    """The model of each target."""
+    return model.models if isinstance(model, TargetModels) else (model,)
+
+
+def _check(models: Sequence[Model], kept: Kept | None) -> None:
+    """They are of the same table, and so are the sums."""
     first, names = models[0].encoding, [one.encoding.target for one in models]
     sound = all(
         one.encoding.columns == first.columns and isinstance(one.target_scale, TargetScale) and one.kept is None
         for one in models
     )
+    if kept is not None:
+        maps = [one.input_map.to_document() for one in models]
+        sound = sound and all(_alike(maps[0], one) for one in maps[1:])
+        sound = sound and kept.targets == (len(models),) and kept.classes == 0
+        sound = sound and kept.frozen.Z.shape[1] == models[0].input_map.d
+        sound = sound and kept.sums.sample.raw.shape[1] == len(first.columns)
     if not sound or len(set(names)) < len(names):
         raise ModelFileError("the model file is whole, but its targets do not belong together", "fit the model again")
 

@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from enrelm_cli.columns import plain, wide
 from enrelm_cli.fold.folds import Sums
-from enrelm_cli.fold.hashing import SAMPLE_SALT, combine, hash_numbers, rehash
+from enrelm_cli.fold.hashing import SAMPLE_SALT, combine, hash_numbers, hash_targets, rehash
 from enrelm_cli.fold.weights import Weights
 from enrelm_cli.inputs.checks import must, number, numbers, whole
 from enrelm_cli.inputs.classes.rare import KeptClasses
 from enrelm_cli.inputs.split import HashSplit, Side, Split
+from enrelm_cli.inputs.targets.rows import sums_with_target
 from enrelm_cli.model.updating.frozen import Frozen, FrozenLayer, frozen_document, frozen_from
 from enrelm_cli.types import Array, Keys
 
@@ -36,7 +38,7 @@ class KeptRows:
     """An even sample of rows as the kernel sees them, sorted by key."""
 
     X: Array  # (s, d) standardised inputs
-    y: Array  # (s,) the target; of classes its place
+    y: Array  # (s,) the target, (s, q) several; of classes its place
     raw: Array  # (s, columns) before the map
     key: Keys  # (s,) hashes of the inputs
     weight: Weights = None  # (s,)
@@ -73,7 +75,7 @@ class KeptRows:
         kept = self
         while kept.rows > MOST and not self.every:
             kept = kept._within(kept.below // 2)
-        return kept._take(np.lexsort((kept._weights, kept.y, kept.key)))
+        return kept._take(np.lexsort((kept._weights, *wide(kept.y).T, kept.key)))
 
     def without(self, gone: KeptRows) -> tuple[KeptRows, int]:
         """The others, and how many of `gone` are not here although they should be."""
@@ -91,7 +93,10 @@ class KeptRows:
 
     def _identity(self) -> Keys:
         weight = () if self.weight is None else (hash_numbers(self.weight),)
-        return combine([self.key, hash_numbers(self.y), *weight])
+        return combine([self.key, hash_targets(self.y), *weight])
+
+    def of_target(self, place: int) -> KeptRows:
+        return replace(self, y=np.ascontiguousarray(self.y[:, place]))
 
     def scaled(self, factor: float) -> KeptRows:
         return replace(self, weight=self._weights * factor)
@@ -107,14 +112,14 @@ class KeptSums:
 
     sides: dict[Side, Sums]
     sample: KeptRows
-    low: float  # smallest and largest u
-    high: float
+    low: Array | float  # smallest and largest u; (q,) of several targets
+    high: Array | float
 
     def merge(self, other: KeptSums) -> KeptSums:
         sides = dict(self.sides)
         for side, sums in other.sides.items():
             sides[side] = sides[side].merge(sums) if side in sides else sums
-        ends = min(self.low, other.low), max(self.high, other.high)
+        ends = plain(np.minimum(self.low, other.low)), plain(np.maximum(self.high, other.high))
         return KeptSums(sides, self.sample.merge(other.sample), *ends)
 
     def scaled(self, factor: float) -> KeptSums:
@@ -137,8 +142,11 @@ class KeptSums:
     def rows(self, *sides: Side) -> int:
         return sum(int(self.sides[side]["rows"]) for side in sides or SIDES if side in self.sides)
 
-    def total(self, side: Side) -> Sums | None:
-        return self.sides.get(side)
+    def of_target(self, place: int) -> KeptSums:
+        """The same for one of several targets."""
+        sides = {side: sums_with_target(sums, place) for side, sums in self.sides.items()}
+        ends = (float(np.asarray(end)[place]) for end in (self.low, self.high))
+        return KeptSums(sides, self.sample.of_target(place), *ends)
 
 
 @dataclass(frozen=True)
@@ -164,6 +172,10 @@ class Kept:
             arrays.append(self.frozen.layer.W)
         return int(sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)))
 
+    def of_target(self, place: int) -> Kept:
+        """What a model of one of several targets keeps."""
+        return replace(self, sums=self.sums.of_target(place), targets=())
+
     def with_sums(self, sums: KeptSums) -> Kept:
         return replace(self, sums=sums)
 
@@ -184,8 +196,8 @@ class Kept:
                 "weight": sample.weight,
                 "below": sample.below,
             },
-            "low": float(self.sums.low),
-            "high": float(self.sums.high),
+            "low": plain(self.sums.low),
+            "high": plain(self.sums.high),
         }
 
     @staticmethod
@@ -201,12 +213,12 @@ class Kept:
         must(set(document["sides"]) <= {side.name.lower() for side in SIDES}, "a side is unknown")
         must(len(document["sides"]) > 0, "no side is kept")
         frozen = frozen_from(document["of"])
-        number("low", document["low"])
-        number("high", document["high"], lowest=document["low"])
         d = frozen.Z.shape[1]
         shape = _Shapes(frozen, d, tuple(document["targets"]), document["classes"])
         sides = {Side[name.upper()]: shape.unpacked(one) for name, one in document["sides"].items()}
-        sample = _rows_of(document["sample"], d, frozen.every_row)
+        several = () if shape.classes else shape.targets
+        _check_ends(document["low"], document["high"], several)
+        sample = _rows_of(document["sample"], d, frozen.every_row, several)
         sums = KeptSums(sides, sample, document["low"], document["high"])
         split = HashSplit(document["seed"], document["validation_below"])
         return Kept(split, frozen, sums, tuple(document["rare"]), shape.targets, shape.classes)
@@ -262,12 +274,23 @@ class _Shapes:
         return Sums(values)
 
 
-def _rows_of(document: Mapping[str, Any], d: int, every: bool) -> KeptRows:
-    must(type(document["y"]) is np.ndarray and document["y"].ndim == 1, "'y' is not a column")
+def _check_ends(low: Any, high: Any, several: tuple[int, ...]) -> None:
+    """Of u: numbers, or one for each of several targets."""
+    if not several:
+        number("low", low)
+        number("high", high, lowest=low)
+        return
+    numbers("low", low, several)
+    numbers("high", high, several)
+    must(bool(np.all(low <= high)), "'low' is above 'high'")
+
+
+def _rows_of(document: Mapping[str, Any], d: int, every: bool, several: tuple[int, ...]) -> KeptRows:
+    must(type(document["y"]) is np.ndarray and document["y"].ndim == 1 + len(several), "'y' has another width")
     s = len(document["y"])
     must(every or s <= MOST, "the sample is too large")
     numbers("X", document["X"], (s, d))
-    numbers("y", document["y"], (s,))
+    numbers("y", document["y"], (s, *several))
     raw = document["raw"]
     must(type(raw) is np.ndarray and raw.ndim == 2, "'raw' is not a table")
     numbers("raw", np.where(np.isnan(raw), 0.0, raw), (s, raw.shape[1]))  # a cell may be missing

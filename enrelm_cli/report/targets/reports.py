@@ -140,6 +140,8 @@ class TargetsInfo:
     """What a saved model of several targets is."""
 
     reports: tuple[InfoReport, ...]  # of each
+    kept_bytes: int | None = None  # sums of the rows, where they can be added to
+    history: tuple[Json, ...] = ()
 
     @property
     def first(self) -> InfoReport:
@@ -152,13 +154,15 @@ class TargetsInfo:
     def to_json(self) -> Json:
         first = self.first.to_json()
         common = ("path", "variant", "task", "inputs", "columns", "settings", "versions", "written", "bytes", "folds")
-        own = _unlike([one.to_json() for one in self.reports], common)
+        own = _unlike([one.to_json() for one in self.reports], (*common, "kept_bytes", "history"))
         return {
             "targets": own,
             **{name: first[name] for name in common},
             "validation_error": float(np.mean([one.validation_error for one in self.reports])),
             "linear_error": float(np.mean([one.linear_error for one in self.reports])),
             "data": {**first["data"], "target": list(self.targets)},
+            "kept_bytes": self.kept_bytes,
+            "history": list(self.history),
         }
 
 

@@ -23,6 +23,7 @@ from enrelm_cli.report.blocks import (
 )
 from enrelm_cli.report.reports import FitReport, InfoReport
 from enrelm_cli.report.targets.reports import OfTargets, TargetsCurve, TargetsInfo, TargetsPredict, TargetsReport
+from enrelm_cli.report.updating.update_report import history_grid
 
 
 def targets_view(report: OfTargets, each: Sequence[list[Block]]) -> list[Block]:
@@ -99,7 +100,7 @@ def _two(metrics: Metrics | None) -> tuple[str, str]:
     return rmse, r2
 
 
-def _headline(variant: str, targets: Sequence[str], error: float, linear: float) -> Headline:
+def headline(variant: str, targets: Sequence[str], error: float, linear: float) -> Headline:
     text = f"{variant}, {words.counted(len(targets), 'target')}: mean validation error {words.error(error)}"
     beside = words.against_linear(error, linear)
     return Headline(f"{text}, {beside}" if beside else text)
@@ -121,7 +122,7 @@ def _fitted(report: TargetsReport) -> list[Block]:
     worst = report.worst("normalised-rmse")
     lines = [_line(name, one, one is worst) for name, one in zip(report.targets, report.reports, strict=True)]
     grid = Grid("errors of each target (1 = predicting the mean; the worst is marked)", _HEADS, tuple(lines))
-    return [_headline(first.variant, report.targets, report.validation_error, report.linear_error), facts, grid]
+    return [headline(first.variant, report.targets, report.validation_error, report.linear_error), facts, grid]
 
 
 def _read(report: TargetsReport) -> str:
@@ -137,11 +138,13 @@ def _info(report: TargetsInfo) -> list[Block]:
         ("inputs", f"{words.counted(len(first.inputs), 'input')} from {words.counted(len(first.columns), 'column')}"),
         ("fitted on", words.counted(int(first.data["rows"]), "row")),
         ("data hash", str(first.data.get("hash", ""))),
+        ("updatable", "" if report.kept_bytes is None else f"keeps {words.size(report.kept_bytes)} of sums"),
         ("versions", " · ".join(f"{name} {version}" for name, version in first.versions.items())),
     )
     lines = tuple(_line(one.target, one) for one in report.reports)
-    headline = _headline(first.variant, report.targets, document["validation_error"], document["linear_error"])
-    return [headline, facts, Grid("errors of each target (1 = predicting the mean)", _HEADS, lines)]
+    head = headline(first.variant, report.targets, document["validation_error"], document["linear_error"])
+    grid = Grid("errors of each target (1 = predicting the mean)", _HEADS, lines)
+    return [head, facts, grid, *([history_grid(report.history)] if report.history else [])]
 
 
 # --- curve and predict ------------------------------------------------------------------------------------------------
@@ -155,7 +158,7 @@ def _curves(report: TargetsCurve) -> list[Block]:
     errors = [one.winner.taken.error for one in report.reports]
     linear = [one.linear_error for one in report.reports]
     mean, mean_linear = sum(errors) / len(errors), sum(linear) / len(linear)
-    return [_headline(report.chosen, report.targets, mean, mean_linear), facts_of(*lines)]
+    return [headline(report.chosen, report.targets, mean, mean_linear), facts_of(*lines)]
 
 
 def _predicted(report: TargetsPredict) -> list[Block]:

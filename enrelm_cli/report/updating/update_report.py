@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from enrelm_cli.report import words
@@ -42,6 +43,15 @@ class UpdateReport:
     model: str | None = None
     kind: str = field(default="kernel")  # the variant
     classes: dict[str, Any] | None = None  # of a target that has some: as `fit` reports them
+
+    @property
+    def gated(self) -> float:
+        """What `--fail-above` bounds."""
+        return self.validation_error
+
+    def noted(self, notes: Sequence[str]) -> UpdateReport:
+        """With more notes."""
+        return replace(self, notes=(*self.notes, *notes))
 
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "notes": list(self.notes), "history": list(self.history)}
