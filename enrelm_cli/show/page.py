@@ -76,7 +76,8 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere}}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#444;--rule:#bbb;--tint:#f4f5f7;--win:#00684a;--kernel:#0072b2;
 --warn:#8a5a00;--approximate:#e69f00;--incremental:#009e73;--elm:#cc79a7;--boosting:#d55e00;--other:#56b4e9}
 body{max-width:none;padding:0;font-size:10pt}.wide,pre{overflow:visible}pre{white-space:pre-wrap}
-.charts{display:grid;grid-template-columns:1fr 1fr;gap:.3cm}figure{margin:.2cm 0;max-width:8.5cm}h2,h3{break-after:avoid}
+.charts{display:grid;grid-template-columns:1fr 1fr;gap:.3cm}figure{margin:.2cm 0;max-width:8.5cm}
+h2,h3{break-after:avoid}
 th,td{white-space:normal;padding:.15rem .4rem}figure,tr,dl{break-inside:avoid}details:not([open]){display:none}}
 """
 
