@@ -16,7 +16,7 @@ from enrelm_cli.commands.classes.telling import class_facts, tell_classes, with_
 from enrelm_cli.commands.explanation.learning import kept
 from enrelm_cli.commands.steps import refit_everything
 from enrelm_cli.commands.targets.choosing import dataset_of, select_targets
-from enrelm_cli.commands.updating.update import for_updates, kept_of
+from enrelm_cli.commands.updating.update import check_updatable, for_updates, kept_of
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.dataset import Dataset, open_dataset
 from enrelm_cli.inputs.outcomes import outcomes
@@ -56,6 +56,8 @@ def fit(
     are refused, where they are.
     """
     timer = Stopwatch()
+    if updatable:
+        check_updatable(data.roles, data.held, split)
     with timer("reading"):
         dataset = open_dataset(data, where, engine, one_target)
     names: tuple[str, ...] = () if variant == "auto" else (variant,)
@@ -68,7 +70,7 @@ def fit(
     report, model, winner = _finished(dataset, selected, method, said, timer)
     if updatable:
         with timer("sums to keep"):
-            (made,), whole = kept_of((model,), winner.variant, winner.basis, method, dataset.content_hash, engine)
+            (made,), whole = kept_of((model,), winner.variant, winner.basis, method, dataset, engine)
         assert isinstance(whole, Model)
         report, model = made.reported(report), whole
     return replace(report, timings=timer.report()), model
@@ -94,9 +96,9 @@ def _fit_targets(
     reports, models = [report for report, _, _ in parts], [model for _, model, _ in parts]
     whole = TargetModels.sharing(models)
     if updatable:
-        variant, hashed, engine = parts[0][2].variant, dataset.content_hash, dataset.rows.engine
+        variant, engine = parts[0][2].variant, dataset.rows.engine
         with timer("sums to keep"):
-            made, kept_whole = kept_of(models, variant, selected.basis, method, hashed, engine)
+            made, kept_whole = kept_of(models, variant, selected.basis, method, dataset, engine)
         assert isinstance(kept_whole, TargetModels)
         reports, whole = [own.reported(report) for own, report in zip(made, reports, strict=True)], kept_whole
     return TargetsReport(tuple(reports), timer.report()), whole

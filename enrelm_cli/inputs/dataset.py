@@ -58,6 +58,7 @@ class Dataset:
     content_hash: str  # of names and content, whatever the order of rows, columns and files
     notes: tuple[str, ...]
     roles: Roles = field(default_factory=Roles)  # of the table's own columns
+    groups: tuple[InputColumn, ...] = ()  # columns whose rows with equal cells are held out together
 
 
 def open_dataset(
@@ -83,7 +84,8 @@ def open_dataset(
         raise no_time(table, str(settings.roles.time)) from None
     for source in table.sources:
         source.check_unchanged()
-    return replace(opened, notes=(*notes, *table.notes, *opened.encoding.notes), roles=settings.roles)
+    notes = (*notes, *table.notes, *opened.encoding.notes)
+    return replace(opened, notes=notes, roles=settings.roles, groups=marks_of(table, settings.roles).groups)
 
 
 def refuse_several(roles: Roles, why: str | None) -> None:

@@ -132,18 +132,20 @@ def open_for_predict(
     raw: bool = False,
     with_target: bool = False,
     typed: bool = False,
+    also: Mapping[str, Kind] | None = None,
 ) -> PredictInput:
     """Open a table for a model: columns are found by name, others are ignored, kinds are the model's.
 
     `keep`: identifiers that come along as text (Batch.ids). `raw`: rows come along byte for byte (Batch.raw).
     `with_target`: target and weight come along where the file has them; a cell that is no number counts as missing.
+    `also`: more columns that have to be there, which are no inputs.
     `typed`: identifiers, or all columns of the rows, come along in types of their own instead (Batch.kept).
     """
     options = read_as(said, encoding.read)
     opened = open_sources(sources, options, once=True)
     classes = encoding.classes
     labels = () if classes is None else (classes,)
-    needed = {column.name: column.read_as for column in encoding.columns}
+    needed = {**(also or {}), **{column.name: column.read_as for column in encoding.columns}}
     keep = meant(keep, opened[0].names)
     for source in opened:
         check_needed(source, list(needed), keep)

@@ -106,7 +106,7 @@ def _sums_of(frozen: Frozen, sums: KeptSums) -> Gram | LayerGram | Unsummed:
 
 
 def _chunk(rows: KeptRows) -> Chunk:
-    return Chunk(rows.X, rows.y, rows.key, rows.key, -1, weight=rows.weight)
+    return Chunk(rows.X, rows.y, rows.key, rows.key, -1, weight=rows.weight, group=rows.group)
 
 
 @dataclass(frozen=True)

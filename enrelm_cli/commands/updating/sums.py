@@ -14,7 +14,7 @@ from enrelm_cli.fold.folds import Chunk, Engine, Sums, Tree
 from enrelm_cli.fold.hashing import combine, hash_numbers, with_weights
 from enrelm_cli.inputs.classes.scale import ClassScale, Scale
 from enrelm_cli.inputs.encoding import UNSEEN, Encoding, Unseen, known_rows
-from enrelm_cli.inputs.marks import NO_MARKS
+from enrelm_cli.inputs.marks import NO_MARKS, Marks
 from enrelm_cli.inputs.predicting import open_for_predict
 from enrelm_cli.inputs.split import Side, Sides, Split
 from enrelm_cli.inputs.standard import View
@@ -57,14 +57,16 @@ class KeepRows:
         u = chunk.y if isinstance(scale, ClassScale) else scale.standard(chunk.y)
         ends = plain(u.min(axis=0, initial=np.inf)), plain(u.max(axis=0, initial=-np.inf))
         nothing = np.zeros((0, self.view.input_map.d))
-        sample = KeptRows(nothing, chunk.y[:0], chunk.X[:0], np.zeros(0, np.uint64), every=self.every_row)
+        group = None if chunk.group is None else chunk.group[:0]
+        none = np.zeros(0, np.uint64)
+        sample = KeptRows(nothing, chunk.y[:0], chunk.X[:0], none, group=group, every=self.every_row)
         for side in seen:
             sample = sample.merge(self._kept(seen[side], own[side]))
         return KeptSums(sides, sample, *ends)
 
     def _kept(self, seen: Chunk, own: Chunk) -> KeptRows:
         """By the hash of the raw inputs: maps may tell apart rows of different folds."""
-        return KeptRows(seen.X, own.y, own.X, own.twins, seen.weight, every=self.every_row).thinned()
+        return KeptRows(seen.X, own.y, own.X, own.twins, seen.weight, own.group, every=self.every_row).thinned()
 
 
 def _linear(rows: Chunk) -> dict[str, Array]:
@@ -126,6 +128,7 @@ class NewRows:
 
     model: AnyModel
     keep: KeepRows
+    marks: Marks = NO_MARKS
 
     def __call__(self, batch: Batch) -> Added:
         encoding = self.model.encoding
@@ -135,7 +138,7 @@ class NewRows:
         twins, present = combine(rows.hashes, batch.rows), known_rows(rows.y, rows.weight)
         weight = None if rows.weight is None else hash_numbers(rows.weight * encoding.weight_unit)
         target = with_weights(encoding.target_hashes(rows.y), weight)
-        chunk = encoding.to_fit(rows, twins, batch, NO_MARKS)
+        chunk = encoding.to_fit(rows, twins, batch, self.marks)
         strange = _strange(encoding, rows.y, batch)
         chunk = chunk.where(chunk.y != UNSEEN) if strange else chunk
         loss, total = _losses(self.model, chunk)
@@ -208,7 +211,8 @@ def sums_of_table(
     model: AnyModel, kept: Kept, sources: tuple[str | ArrowSource, ...], read: ReadOptions, engine: Engine
 ) -> tuple[Added, str]:
     """One pass over a table that has the model's columns, and its label."""
-    opened = open_for_predict(sources, read, model.encoding, with_target=True)
+    also = {column.name: column.kind for column in kept.groups}
+    opened = open_for_predict(sources, read, model.encoding, with_target=True, also=also)
     for source in opened.sources:
         for target in model.encoding.targets:
             if target not in source.names:
@@ -217,7 +221,7 @@ def sums_of_table(
                     f"{source.label}: there is no column {target!r}, {what} of this model",
                     "rows without their targets have nothing to add",
                 )
-    work = NewRows(model, keeper(later_view(model, kept.split), kept.frozen))
+    work = NewRows(model, keeper(later_view(model, kept.split), kept.frozen), Marks(kept.groups))
     tree = Tree()
     for added in engine.map(opened, work, "sums of new rows"):
         tree.add(added)

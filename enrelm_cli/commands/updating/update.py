@@ -51,33 +51,49 @@ from enrelm_cli.variants._variant import Variant
 # --- fit --updatable -------------------------------------------------------------------------------------------------
 
 
+def check_updatable(roles: Roles, held: Sequence[object], split: SplitSettings) -> None:
+    """Refuse a split that later rows cannot fall on, before anything is read.
+
+    A row's side must follow from the row: its inputs, or its group.
+    """
+    why = None
+    if roles.time is not None:
+        why = "--time holds out the latest rows: later ones would move the line, and rows that are summed cannot follow"
+    elif held:
+        why = "--validation names the files whose rows validate, and no later row is in them"
+    elif split.kind != "hash":
+        why = "--split shuffle deals rows by their place in the table, and later rows have none there"
+    elif split.folds not in (None, 1):
+        why = "--folds sums the rows of each fold with another kernel, and one set of sums is kept"
+    if why is not None:
+        raise UsageError(f"--updatable: {why}", "leave it out: rows are split by a hash of their inputs, or by --group")
+
+
 def for_updates(names: Sequence[str], split: SplitSettings, dataset: Dataset) -> tuple[tuple[str, ...], SplitSettings]:
     """The variants that `auto` tries, and one split that later rows fall on, too; refused before anything is fitted."""
-    sample = dataset.rows.sample
-    marks = (sample.group, sample.time, sample.held)
-    if split.kind != "hash" or any(mark is not None for mark in marks):
-        raise UsageError(
-            "--updatable needs rows that fall on a side by the hash of their inputs",
-            "leave out --split shuffle, --group, --time and --validation",
-        )
-    if split.folds not in (None, 1):
-        raise UsageError("--updatable keeps the sums of one validation split", "leave out --folds")
+    sample, roles = dataset.rows.sample, dataset.roles
     if sample.unit is not sample.twins:
         raise UsageError(
             "--updatable: nearly every row repeats the inputs of another, so that rows are split one by one",
             "later rows could not be split the same way: fit again when there are more",
         )
+    both = sorted({*roles.group} & {column.name for column in dataset.encoding.columns})
+    if both:
+        raise UsageError(
+            f"--updatable: {both[0]!r} is an input and names groups, and is read as one of the two later",
+            "leave it out of --inputs, or copy the column",
+        )
     return tuple(names) or tuple(name for name in VARIANTS if named(name).from_sums), replace(split, folds=1)
 
 
 def kept_of(
-    models: Sequence[Model], variant: Variant, basis: Basis, method: MethodSettings, hashed: str, engine: Engine
+    models: Sequence[Model], variant: Variant, basis: Basis, method: MethodSettings, dataset: Dataset, engine: Engine
 ) -> tuple[list[Finished], AnyModel]:
     """A fitted model with what it keeps of its rows: one more pass. Its weights are then those of the sums.
 
     `models`: of each target. `basis`: phase 1 of the training rows, with all targets.
     """
-    data, scale = basis.data, basis.data.view.target_scale
+    data, scale, groups = basis.data, basis.data.view.target_scale, dataset.groups
     split = data.view.split
     rare = split.kept if isinstance(split, KeptClasses) else ()
     split = split.split if isinstance(split, KeptClasses) else split
@@ -86,14 +102,14 @@ def kept_of(
     sums: KeptSums = data.fold(keeper(data.view, frozen), "sums to keep")
     scales = scale.scales if isinstance(scale, SeveralScale) else (scale,)
     targets = scale.targets if isinstance(scale, ClassScale) else () if len(scales) == 1 else (len(scales),)
-    kept = Kept(split, frozen, sums, rare, targets, len(models[0].classes or ()))
+    kept = Kept(split, frozen, sums, rare, targets, len(models[0].classes or ()), groups)
     seen = [
         replace(model, input_map=data.view.input_map, target_scale=own)
         for model, own in zip(models, scales, strict=True)
     ]
     made = finish(seen, kept, engine)
     whole = _together(made, kept)
-    change = Change("fit", sums.rows(), hashed, validation_error_of(whole))
+    change = Change("fit", sums.rows(), dataset.content_hash, validation_error_of(whole))
     return made, replace(whole, history=(change.to_json(),))
 
 
@@ -329,6 +345,7 @@ def family(model: AnyModel) -> str:
         "of": frozen_document(kept.frozen),
         "variant": models[0].card.variant,
         "split": [kept.hashed.seed, kept.hashed.validation_below, *kept.rare],
+        "groups": [[one.name, one.kind.value, one.categorical] for one in kept.groups],
     }
     return blake2b(repr(checksums(canonical(document, {}))).encode(), digest_size=16).hexdigest()
 

@@ -20,11 +20,13 @@ from enrelm_cli.columns import plain, wide
 from enrelm_cli.fold.folds import Sums
 from enrelm_cli.fold.hashing import SAMPLE_SALT, combine, hash_numbers, hash_targets, rehash
 from enrelm_cli.fold.weights import Weights
-from enrelm_cli.inputs.checks import must, number, numbers, whole
+from enrelm_cli.inputs.checks import must, number, numbers, truth, whole
 from enrelm_cli.inputs.classes.rare import KeptClasses
 from enrelm_cli.inputs.split import HashSplit, Side, Split
+from enrelm_cli.inputs.survey.cells import InputColumn
 from enrelm_cli.inputs.targets.rows import sums_with_target
 from enrelm_cli.model.updating.frozen import Frozen, FrozenLayer, frozen_document, frozen_from
+from enrelm_cli.table.table import Kind
 from enrelm_cli.types import Array, Keys
 
 # Rows of the sample that choose the ridge and give left-out errors, at most.
@@ -42,6 +44,7 @@ class KeptRows:
     raw: Array  # (s, columns) before the map
     key: Keys  # (s,) hashes of the inputs
     weight: Weights = None  # (s,)
+    group: Keys | None = None  # (s,) rows of one are held out together; None: those with equal inputs
     below: int = _SPAN  # rows whose hash is below it are here
     every: bool = False  # none is left out, however many there are
 
@@ -55,15 +58,17 @@ class KeptRows:
         weight = None
         if self.weight is not None or other.weight is not None:
             weight = np.concatenate([self._weights, other._weights])
-        return KeptRows(**parts, weight=weight, below=below, every=self.every)._within(below).thinned()
+        group = None if self.group is None or other.group is None else np.concatenate([self.group, other.group])
+        return KeptRows(**parts, weight=weight, group=group, below=below, every=self.every)._within(below).thinned()
 
     @property
     def _weights(self) -> Array:
         return np.ones(self.rows) if self.weight is None else self.weight
 
     def _take(self, places: NDArray[Any]) -> KeptRows:
+        rows = {name: getattr(self, name)[places] for name in _ROWS}
         weight = None if self.weight is None else self.weight[places]
-        return replace(self, weight=weight, **{name: getattr(self, name)[places] for name in _ROWS})
+        return replace(self, weight=weight, group=None if self.group is None else self.group[places], **rows)
 
     def _within(self, below: int) -> KeptRows:
         low = np.ones(self.rows, bool) if below >= _SPAN else rehash(self.key, SAMPLE_SALT) < np.uint64(below)
@@ -75,7 +80,8 @@ class KeptRows:
         kept = self
         while kept.rows > MOST and not self.every:
             kept = kept._within(kept.below // 2)
-        return kept._take(np.lexsort((kept._weights, *wide(kept.y).T, kept.key)))
+        group = () if kept.group is None else (kept.group,)
+        return kept._take(np.lexsort((*group, kept._weights, *wide(kept.y).T, kept.key)))
 
     def without(self, gone: KeptRows) -> tuple[KeptRows, int]:
         """The others, and how many of `gone` are not here although they should be."""
@@ -93,7 +99,8 @@ class KeptRows:
 
     def _identity(self) -> Keys:
         weight = () if self.weight is None else (hash_numbers(self.weight),)
-        return combine([self.key, hash_targets(self.y), *weight])
+        group = () if self.group is None else (self.group,)
+        return combine([self.key, hash_targets(self.y), *weight, *group])
 
     def of_target(self, place: int) -> KeptRows:
         return replace(self, y=np.ascontiguousarray(self.y[:, place]))
@@ -159,6 +166,7 @@ class Kept:
     rare: tuple[int, ...] = ()  # places of classes whose rows all train
     targets: tuple[int, ...] = ()  # the shape of a row's target as the method sees it
     classes: int = 0  # how many, where the target has some
+    groups: tuple[InputColumn, ...] = ()  # columns whose rows with equal cells are held out together
 
     @property
     def split(self) -> Split:
@@ -195,7 +203,9 @@ class Kept:
                 **{name: getattr(sample, name) for name in _ROWS},
                 "weight": sample.weight,
                 "below": sample.below,
+                **({} if sample.group is None else {"group": sample.group}),
             },
+            **({"groups": [_column_document(one) for one in self.groups]} if self.groups else {}),
             "low": plain(self.sums.low),
             "high": plain(self.sums.high),
         }
@@ -221,7 +231,19 @@ class Kept:
         sample = _rows_of(document["sample"], d, frozen.every_row, several)
         sums = KeptSums(sides, sample, document["low"], document["high"])
         split = HashSplit(document["seed"], document["validation_below"])
-        return Kept(split, frozen, sums, tuple(document["rare"]), shape.targets, shape.classes)
+        groups = tuple(_column_of(one) for one in document.get("groups", ()))
+        must(bool(groups) is (sample.group is not None), "groups without the columns that name them")
+        return Kept(split, frozen, sums, tuple(document["rare"]), shape.targets, shape.classes, groups)
+
+
+def _column_document(column: InputColumn) -> dict[str, Any]:
+    return {"name": column.name, "kind": column.kind.value, "categorical": column.categorical}
+
+
+def _column_of(document: Mapping[str, Any]) -> InputColumn:
+    must(type(document["name"]) is str, "a column of groups has no name")
+    truth("categorical", document["categorical"])
+    return InputColumn(document["name"], Kind(document["kind"]), document["categorical"])
 
 
 _SYMMETRIC = ("BB", "XX")
@@ -301,8 +323,11 @@ def _rows_of(document: Mapping[str, Any], d: int, every: bool, several: tuple[in
         must(bool(np.all(document["weight"] > 0.0)), "'weight' has a zero")
     whole("below", document["below"], 1, _SPAN)
     must(not every or document["below"] == _SPAN, "rows are missing")
+    group = document.get("group")
+    if group is not None:
+        must(type(group) is np.ndarray and group.dtype == np.uint64 and group.shape == (s,), "'group' holds no hashes")
     rows = {name: document[name] for name in (*_ROWS, "weight", "below")}
-    return KeptRows(**rows, every=every)
+    return KeptRows(**rows, group=group, every=every)
 
 
 def merged(parts: list[KeptSums]) -> KeptSums:
