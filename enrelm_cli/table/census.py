@@ -7,6 +7,7 @@ than `MOST_ODD` different texts do not fit it, which more cells can only confirm
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from enrelm_cli.table.notation import (
     PowerNotation,
     notation_from_document,
 )
+from enrelm_cli.table.notation.texts import plain_texts
 
 MOST_ODD = 20  # different texts that are neither numbers nor words for nothing; also: more numbers than this are many
 ODD_SHARE = 0.05  # of the cells
@@ -130,7 +132,7 @@ def _tallies(notations: Sequence[Notation], texts: Any, counts: Any) -> dict[Not
         return {}
     # Most columns of texts are neither numbers nor dates, and a glance at a hundred of their texts says so.
     few = texts.slice(0, _FIRST_LOOK)
-    like = pc.sum(pc.match_substring_regex(few, notations[0].like)).as_py() or 0
+    like = pc.sum(pc.match_substring_regex(plain_texts(few), notations[0].like)).as_py() or 0
     if len(few) - like > MOST_ODD:
         return {}
     tallies: dict[Notation, Tally] = {}
@@ -189,13 +191,18 @@ def decide(name: str, census: Census, only_words: bool) -> Decision | None:
     fits = [
         notation
         for notation, tally in census.tallies.items()
-        if _fits(tally, census.cells, only_words) and not (only_words and _few_measures(notation, tally))
+        if _fits(tally, census.cells, only_words)
+        and not (only_words and _few_measures(notation, tally))
+        and not _hides_units(notation, census)
     ]
     if not fits:
         return None
     unread = {notation: sum(census.tallies[notation].odd.values()) for notation in fits}
-    best = min(fits, key=lambda notation: unread[notation])
-    rivals = [notation for notation in fits if unread[notation] == unread[best]]
+    rivals = [notation for notation in fits if unread[notation] == min(unread.values())]
+    best = rivals[0]
+    if isinstance(best, DurationNotation):
+        # One unit in all cells is no span of time that has to be added up: `5 m` may be metres.
+        best = next((one for one in rivals if isinstance(one, MeasureNotation)), best)
     tally = census.tallies[best]
     rival = _rival(name, best, tally, rivals)
     found = Format(best.settled(tally.units), tuple(sorted(tally.odd)))
@@ -210,6 +217,15 @@ def _fits(tally: Tally, cells: int, only_words: bool) -> bool:
     return not strange or (sum(strange) <= share * cells and len(tally.read) > MOST_ODD)
 
 
+def _hides_units(notation: Notation, census: Census) -> bool:
+    """Whether the other decimal mark reads more cells, in several units: `1.5MB` among `20KB` is no missing cell."""
+    if isinstance(notation, DateNotation | DurationNotation):
+        return False
+    other = census.tallies.get(replace(notation, decimal=".,"[notation.decimal == "."]))
+    own = census.tallies[notation]
+    return other is not None and len(other.units) > 1 and sum(other.odd.values()) < sum(own.odd.values())
+
+
 def _few_measures(notation: Notation, tally: Tally) -> bool:
     """`4 stars`, `5 stars`: as a target these may well be classes."""
     return isinstance(notation, MeasureNotation) and len(tally.read) <= MOST_ODD
@@ -220,9 +236,9 @@ def _rival(name: str, best: Notation, tally: Tally, rivals: Sequence[Notation]) 
     if isinstance(best, DateNotation):
         other = best.swapped()
         return f"--date-format '{name}={other.pattern}'" if other in rivals and other is not None else None
-    if isinstance(best, DurationNotation):
+    if isinstance(best, DurationNotation) or best.decimal == ",":
         return None
-    differs = best.decimal == "." and replace(best, decimal=",") in rivals and "," in tally.example
+    differs = replace(best, decimal=",") in rivals and re.search(r"\d[.,]\d", tally.example)
     return "--decimal ," if differs else None
 
 

@@ -85,6 +85,7 @@ def test_what_is_no_number_is_not_read(text: str) -> None:
         (DurationNotation(), "1:02:33.5", 3753.5),
         (DurationNotation(), "2h 50m", 10200.0),
         (DurationNotation(), "3 days, 4 hours", 273600.0),
+        (DurationNotation(minutes=True), "59:30", 3570.0),
         (DurationNotation(), "1:75", None),
         (DurationNotation(), "", None),
         (DurationNotation(), "h", None),
@@ -98,6 +99,27 @@ def test_a_number_with_words_is_read_in_full_or_not_at_all(notation: Notation, t
     assert notation.read(pa.array([text, None])).to_pylist() == [value, None]
     assert notation.looks(text) is (value is not None)
     assert notation_from_document(notation.to_document()) == notation
+
+
+def test_one_column_has_one_unit_of_time(folder: Path) -> None:
+    def read(cells: list[str]) -> list[float]:
+        values: list[float] = column(cells)[1]
+        return values
+
+    assert read(["59:30", "1:02:33", "0:40"]) == [3570.0, 3753.0, 40.0]
+    assert read(["9:30", "14:05:59"]) == [34200.0, 50759.0]
+    assert read(["5 m", "12 m"]) == [5.0, 12.0]
+    assert read(["5 m", "2h 12m"]) == [300.0, 7920.0]
+    assert read(["0,125", "2,500", "1"]) == [0.125, 2.5, 1.0]
+    assert read(["1,00,000", "12,34,567.5"]) == [100000.0, 1234567.5]
+
+
+def test_spans_with_decimals_are_spans_whichever_come_first(folder: Path) -> None:
+    whole, parts = [f"{i}h 5m" for i in range(90)], [f"{i}.5h" for i in range(60)]
+    for cells in (whole + parts, parts + whole):
+        kind, values, _ = column(cells)
+        assert kind is Kind.NUMBER
+        assert values[cells.index("2.5h")] == 9000.0
 
 
 def test_a_unit_that_no_model_file_may_have_is_refused() -> None:
@@ -184,6 +206,8 @@ COLUMNS: dict[str, tuple[list[str], Kind, str]] = {
     "at least so many": (["10,000+", "5+"], Kind.NUMBER, "'10,000+'"),
     "powers of ten": (["850", "1.2K", "$3.4M", "-2bn"], Kind.NUMBER, "'$3.4M'"),
     "spans of time": (["2h 50m", "19h", "5m"], Kind.NUMBER, "read as seconds from times like '2h 50m'"),
+    "one unit of time": (["5 m", "12 m"], Kind.NUMBER, "read as numbers like '12 m'"),
+    "a race": (["59:30", "1:02:33"], Kind.NUMBER, "read as seconds from times like '1:02:33'"),
     "times of the day": (["9:30", "14:05:59"], Kind.NUMBER, "'14:05:59'"),
     "a text of its own": (
         [*[f"{i}M" for i in range(60)], *["Varies with device"] * 20],
@@ -193,6 +217,12 @@ COLUMNS: dict[str, tuple[list[str], Kind, str]] = {
     "two texts of their own, too many": ([*PLAIN, *["low"] * 40, *["high"] * 40], Kind.TEXT, ""),
     "two units": (["12 kg", "12 lb"], Kind.TEXT, ""),
     "house numbers": (["12A", "12B", "7"], Kind.TEXT, ""),
+    "two units, one with a point": ([*[f"{i}KB" for i in range(30)], "1.5MB"], Kind.TEXT, ""),
+    "two currencies, one with a point": ([*[f"${i}" for i in range(30)], "€1.5"], Kind.TEXT, ""),
+    "lakhs": (["1,00,000", "12,34,567.5", "50,000"], Kind.NUMBER, "'12,34,567.5'; --cat"),
+    "a decimal comma after a zero": (["0,125", "2,500", "1"], Kind.NUMBER, "'2,500'; --cat"),
+    "which mark?": (["€1.200", "€950"], Kind.NUMBER, "for the other reading type --decimal ,"),
+    "thin spaces": ([f"{i}\u00a0kg" for i in range(30)], Kind.NUMBER, "kg"),
     "two currencies": (["$5", "€5"], Kind.TEXT, ""),
     "codes": (["A11", "1Fam", "2Story"], Kind.TEXT, ""),
     "versions": (["1.2.3", "1.10.2"], Kind.TEXT, ""),

@@ -38,7 +38,7 @@ def number_notations(decimal: str) -> tuple[Notation, ...]:
     plain = [NumberNotation(mark) for mark in marks]
     powers = [PowerNotation(mark) for mark in marks]
     measures = [MeasureNotation(mark) for mark in marks]
-    return (*plain, *powers, DurationNotation(), *measures)
+    return (*plain, *powers, DurationNotation(), DurationNotation(minutes=True), *measures)
 
 
 def notation_from_document(document: Mapping[str, Any]) -> Notation:
@@ -46,7 +46,7 @@ def notation_from_document(document: Mapping[str, Any]) -> Notation:
     if "date" in document:
         return DateNotation(given_date(str(document["date"])).pattern, bool(document["zoned"]))
     if "duration" in document:
-        return DurationNotation()
+        return DurationNotation(document.get("clock") == "m:s")
     mark = document["power"] if "power" in document else document["decimal"]
     if mark not in (".", ","):
         raise ValueError(f"no way to write numbers: {document!r}")

@@ -74,7 +74,7 @@ class PowerNotation:
 
     decimal: str = "."
     kind: ClassVar[Kind] = Kind.NUMBER
-    like: ClassVar[str] = rf"^[+\-\x{{2212}}{CURRENCIES} ]*[.,]?\d[\d.,' ]*(?:[kKMBT]|[mb]n)?\+?$"
+    like: ClassVar[str] = rf"^[+\-\x{{2212}}{CURRENCIES} ]*[.,]?\d[\d.,' eE+\-]*(?:[kKMBT]|[mb]n)?$"
 
     @property
     def regex(self) -> str:
@@ -103,6 +103,8 @@ class PowerNotation:
         return {"power": self.decimal}
 
 
+_TWO_PARTS, _THREE_PARTS = r"^\d+:\d+$", r"^\d+:\d+:"
+_BEYOND_A_DAY = r"^(?:2[4-9]|[3-9]\d|\d{3,4}):\d+$"
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 _PARTS = {"d": "d(?:ays?)?", "h": "h(?:(?:ou)?rs?)?", "m": "m(?:in(?:ute)?s?)?", "s": "s(?:ec(?:ond)?s?)?"}
 
@@ -111,8 +113,9 @@ _PARTS = {"d": "d(?:ays?)?", "h": "h(?:(?:ou)?rs?)?", "m": "m(?:in(?:ute)?s?)?",
 class DurationNotation:
     """Spans of time, or times of the day, in seconds: `1:02:33`, `14:30`, `2h 50m`, `3 days 4 hours`."""
 
+    minutes: bool = False  # `59:30` are minutes and seconds, else hours and minutes
     kind: ClassVar[Kind] = Kind.NUMBER
-    like: ClassVar[str] = r"^\d{1,4}(?::\d\d| ?[dhmsDHMS])"
+    like: ClassVar[str] = r"^\d{1,6}(?:\.\d+)?(?::\d\d| ?[dhmsDHMS])"
 
     @property
     def regex(self) -> str:
@@ -132,13 +135,23 @@ class DurationNotation:
             part = pc.struct_field(found, name).fill_null("")
             said |= pc.not_equal(part, "").to_numpy(zero_copy_only=False)
             seconds += length * pc.if_else(pc.equal(part, ""), "0", part).cast(pa.float64()).to_numpy()
+        if self.minutes:
+            seconds[pc.match_substring_regex(plain_texts(texts), _TWO_PARTS).fill_null(False).to_numpy(False)] /= 60.0
         return pa.array(seconds, mask=~said)
 
     def units(self, texts: Any) -> frozenset[str]:
-        return frozenset()
+        """`59:30` is no time of the day: beside `1:02:33` it is not 59 hours, and not comparable if read so."""
+        if self.minutes:
+            return frozenset()
+        found = {"h:m:s": _THREE_PARTS, "m:s": _BEYOND_A_DAY}
+        return frozenset(
+            unit
+            for unit, pattern in found.items()
+            if pc.any(pc.match_substring_regex(plain_texts(texts), pattern)).as_py()
+        )
 
     def settled(self, units: frozenset[str]) -> DurationNotation:
         return self
 
     def to_document(self) -> dict[str, str]:
-        return {"duration": "seconds"}
+        return {"duration": "seconds", **({"clock": "m:s"} if self.minutes else {})}

@@ -43,10 +43,14 @@ def plain_texts(texts: Any) -> Any:
 
 
 def digits(decimal: str) -> str:
-    """The pattern of a number without a sign: its decimal mark, and perhaps thousands separators."""
+    """The pattern of a number without a sign: its decimal mark, and perhaps separators between thousands, or between
+    lakhs and crores. Nobody separates thousands after a leading zero: `0,125` has a decimal comma.
+    """
     mark = re.escape(decimal)
     separators = (re.escape(separator) for separator in (".,"[decimal == "."], " ", "'"))
-    whole = "|".join([rf"\d{{1,3}}(?:{separator}\d{{3}})+" for separator in separators] + [r"\d+"])
+    groups = [rf"[1-9]\d{{0,2}}(?:{separator}\d{{3}})+" for separator in separators]
+    lakhs = [r"[1-9]\d?(?:,\d{2})+,\d{3}"] if decimal == "." else []
+    whole = "|".join([*groups, *lakhs, r"\d+"])
     return rf"(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
 
 
