@@ -1,4 +1,4 @@
-"""Weighted means, spreads and quantiles: with whole weights those of repeated rows, without any those of numpy."""
+"""Weighted means, spreads and quantiles: whole weights are repeated rows, none are numpy's; an even choice of rows."""
 
 from __future__ import annotations
 
@@ -63,3 +63,10 @@ def by_place(place: Places, weight: Weights, count: int = 0) -> Array:
     """How many rows are at each of `count` places, or the sum of their weights: (t,) -> (count,)."""
     sums: Array = np.bincount(place, weight, minlength=count).astype(float)
     return sums
+
+
+def thinned(rows: int, most: int) -> NDArray[np.bool_]:
+    """(rows,): at most so many of them, evenly. The first of a sample would be landmarks, which are not like others."""
+    kept = np.zeros(rows, dtype=bool)
+    kept[np.linspace(0, rows - 1, min(rows, most)).astype(np.int64)] = True
+    return kept

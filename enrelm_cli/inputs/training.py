@@ -10,6 +10,7 @@ import numpy as np
 
 from enrelm_cli.fold.folds import Chunk, Engine, LocalEngine, S, joined
 from enrelm_cli.fold.hashing import SAMPLE_ROWS, combine, first_rows, hash_numbers, hash_targets, with_weights
+from enrelm_cli.fold.weights import thinned
 from enrelm_cli.inputs.classes.scale import Scale
 from enrelm_cli.inputs.encoding import Column
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
@@ -154,10 +155,13 @@ class Training:
         sample = self.rows.sample
         return None if sample.weight is None else sample.weight[self.view.split.sides(sample) == Side.TRAIN]
 
-    def fold_sample(self, partial: Callable[[Chunk], S]) -> S:
-        """The same over the sample's training rows, here: they are in memory whatever the engine."""
+    def fold_sample(self, partial: Callable[[Chunk], S], most: int | None = None) -> S:
+        """The same over the sample's training rows, or at most so many of them, here: they are in memory anyway."""
+        sample = self.sample()
+        if most is not None and most < sample.rows:
+            sample = sample.where(thinned(sample.rows, most))
         return LocalEngine(getattr(self.rows.engine, "threads", 0)).fold(
-            cut(self.sample(), PIECE_ROWS // 8), partial, "sample"
+            cut(sample, PIECE_ROWS // 8), partial, "sample"
         )
 
     def of_target(self, place: int) -> Training:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -31,6 +32,8 @@ from enrelm_cli.types import Array
 
 # Rows of a block of a curve: the running sums of a block stay in cache.
 _BLOCK = 512
+# Targets that each have a running sum; the errors of more follow from products of the hidden outputs.
+_MANY = 20
 # Below this relative error the differences of sums that give it have lost too many digits: the rows are read instead.
 RESOLVED = 1e-4
 
@@ -102,12 +105,31 @@ class CurveRows:
         squares = np.zeros(self.network.size)
         outputs, intercept = self.network.features.outputs(block.X), np.asarray(self.network.intercept)
         own = block.y - intercept
+        if self.power == 2 and outputs.ndim == 2 and own.shape[1] > _MANY:
+            return self._squares_of_many(block, outputs, own)
         for c, beta in enumerate(self.network.beta.T):
             # Leaves have an output of their own for each target.
             terms = np.cumsum((outputs if outputs.ndim == 2 else outputs[:, :, c]) * beta, axis=1)
             terms -= own[:, c, None]
             squares += self._summed(block, terms)
         return squares
+
+    def _squares_of_many(self, block: Chunk, S: Array, own: Array) -> Array:
+        """sum_i |r_i|^2 - 2 sum_j r_i'beta_j S_ij + sum_jk S_ij S_ik beta_j'beta_k: three products, whatever the size.
+
+        Classes are never told so well that the difference would lose its digits.
+        """
+        rooted = block.rooted(S)
+        products = self._inner * (rooted.T @ rooted)
+        square = 2.0 * np.tril(products, -1).sum(axis=1) + np.diag(products)
+        cross = np.einsum("ij,ij->j", block.weighted(S), own @ self.network.beta.T)
+        return float(np.sum(squares_of(block.rooted(own)))) + np.cumsum(square - 2.0 * cross)
+
+    @cached_property
+    def _inner(self) -> Array:
+        """(n, n): beta_j'beta_k."""
+        inner: Array = self.network.beta @ self.network.beta.T
+        return inner
 
 
 @dataclass(frozen=True)

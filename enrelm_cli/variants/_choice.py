@@ -16,12 +16,13 @@ from enrelm_cli.kernels.arcsine import Kernel
 from enrelm_cli.phase_one.landmarks import Landmarks
 from enrelm_cli.phase_one.left_out import distinct_rows
 from enrelm_cli.phase_one.phase_one import Basis
+from enrelm_cli.phase_one.tuning.ridge import best_alpha
 from enrelm_cli.types import Array
 from enrelm_cli.variants._leaf_blocks import block_keys
 from enrelm_cli.variants._leaves import grow, leaf_rows
 from enrelm_cli.variants._passes import fit_factors, shared_by
 from enrelm_cli.variants._pic import FactorResidual, Global, Residual
-from enrelm_cli.variants.kernel import MIN_RIDGE, best_alpha
+from enrelm_cli.variants.kernel import MIN_RIDGE
 
 # Rows that choose, the leaves that they are cut into, and the landmarks beside them: a small model of the large one.
 _ROWS, _LEAVES, _LANDMARKS = 6000, 8, 500

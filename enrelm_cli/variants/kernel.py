@@ -29,6 +29,7 @@ from enrelm_cli.model.updating.frozen import Frozen, FrozenLandmarks
 from enrelm_cli.phase_one.eigenbasis import EigenBasis, landmark_projection
 from enrelm_cli.phase_one.left_out import block_of, tried
 from enrelm_cli.phase_one.phase_one import Basis, Start
+from enrelm_cli.phase_one.tuning.ridge import best_alpha
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array, Keys
 from enrelm_cli.variants._left_out import blocks_left_out, errors_of_blocks, fold_blocks
@@ -40,6 +41,8 @@ from enrelm_cli.variants._variant import Variant
 # which extrapolates wildly on a few hundred heavy-tailed rows (machine_cpu, mean error of ten splits: 0.58, not 0.49).
 MIN_RIDGE = 1e-5
 _POINTS, _FEW_POINTS, _MANY = 45, 15, 20
+# Multiply-adds that the errors of all alphas may take, and the rows that they are of at least.
+_WORK, _CHOOSING = 2e10, 500
 # What rounding leaves of a row's share outside the span of U where it has none.
 _ROUNDING = 1e-12
 
@@ -121,16 +124,9 @@ def grid(basis: EigenBasis) -> Array:
     return alphas
 
 
-def best_alpha(alphas: Array, squares: Array) -> float:
-    """The minimum of a parabola through the best alpha and its neighbours, in log alpha."""
-    i = int(np.argmin(squares))
-    if not 0 < i < len(alphas) - 1:
-        return float(alphas[i])
-    left, middle, right = np.log(np.maximum(squares[i - 1 : i + 2], np.finfo(float).tiny))
-    bend = left - 2.0 * middle + right
-    shift = 0.5 * (left - right) / bend if bend > 0.0 else 0.0
-    step = np.log(alphas[i + 1] / alphas[i])
-    return float(alphas[i] * np.exp(np.clip(shift, -1.0, 1.0) * step))
+def _rows_that_choose(shrunk: int, targets: int) -> int:
+    """How many rows choose alpha, of an even sample: those of many targets have as many errors each."""
+    return max(_CHOOSING, int(_WORK / (shrunk * targets)))
 
 
 @dataclass(frozen=True)
@@ -152,14 +148,15 @@ def fit(data: Training, basis: EigenBasis, n: int) -> Network:
     """Filter by the alpha with the smallest leave-one-out error.
 
     The errors are those of the rows of the sample: every training row of a table up to its size, an even choice above
-    it.
+    it, and above the work of hundreds of classes.
     """
     alphas, sample = grid(basis), data.sample()
     block = block_of(sample)
     alphas = tried(alphas, block, len(basis.values))
     shrunk = alphas / (basis.values[:, None] + alphas)
     if block is None:
-        left_out = data.fold_sample(LeftOut(basis, shrunk, twins(sample, data.T)))
+        rows = _rows_that_choose(shrunk.size, int(basis.c[0].size))
+        left_out = data.fold_sample(LeftOut(basis, shrunk, twins(sample, data.T)), rows)
     else:
         left_out = fold_blocks(data, block, blocks_left_out(basis, shrunk, sample))
     squares = left_out["squares"] if basis.c.ndim == 1 else left_out["squares"].sum(axis=1)
@@ -189,7 +186,7 @@ def left_out_errors(data: Training, basis: EigenBasis, alpha: float, n: int) -> 
 
 
 # The prior variance of logits is 1/alpha times the kernel, which is at most 1.
-_LOGISTIC_RIDGES, _FEW_RIDGES, _MANY_CLASSES = np.geomspace(1.0, 1e-4, 9), np.geomspace(1.0, 1e-4, 5), 10
+_LOGISTIC_RIDGES = np.geomspace(1.0, 1e-4, 5)
 # Features that hold less of a row than this share of the smallest ridge change no probability.
 _FELT = 1e-2
 
@@ -202,7 +199,7 @@ def fit_classes(data: Training, basis: EigenBasis, before: Network | None) -> Ne
     """
     scale = data.view.target_scale
     assert isinstance(scale, ClassScale)
-    ridges = _LOGISTIC_RIDGES if scale.classes <= _MANY_CLASSES else _FEW_RIDGES
+    ridges = _LOGISTIC_RIDGES
     alphas = ridges if before is None else np.array([(before.facts or {})["alpha"]])
     kept = np.flatnonzero(basis.values > _FELT * float(alphas[-1]))
     kept = kept if len(kept) else np.arange(1)

@@ -18,7 +18,7 @@ from enrelm_cli.settings import MethodSettings
 from enrelm_cli.variants._logistic import affordable, fit_logistic, problem, rows_for
 from enrelm_cli.variants._variant import Variant
 
-_RIDGES = np.geomspace(1e3, 1e-2, 11)
+_RIDGES = np.geomspace(1e3, 1e-2, 6)
 _FEWEST_ROWS = 1000
 ONE_SIZE = "plain logistic regression"
 

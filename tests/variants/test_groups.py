@@ -15,7 +15,7 @@ from enrelm_cli.phase_one import left_out
 from enrelm_cli.phase_one.eigenbasis import landmark_projection
 from enrelm_cli.phase_one.left_out import STAYS, block_of
 from enrelm_cli.phase_one.phase_one import Basis, Start, basis_of, tune
-from enrelm_cli.phase_one.tuning.ridge import landmark_left_out, leave_one_out
+from enrelm_cli.phase_one.tuning.ridge import best_alpha, landmark_left_out, leave_one_out
 from enrelm_cli.settings import KernelSettings, MethodSettings
 from enrelm_cli.types import Array
 from enrelm_cli.variants import _left_out, named
@@ -98,7 +98,7 @@ def test_the_ridge_is_that_of_the_smallest_error_without_groups() -> None:
     squares = np.array([np.sum(refitted(B, sample.y, block, float(alpha)) ** 2) for alpha in alphas])
     network = kernel_variant.fit(basis.data, basis.eigen, 50)
     assert network.facts is not None
-    assert network.facts["alpha"] == pytest.approx(kernel_variant.best_alpha(alphas, squares), rel=1e-6)
+    assert network.facts["alpha"] == pytest.approx(best_alpha(alphas, squares), rel=1e-6)
     assert network.facts["leave_one_out_error"] == pytest.approx(np.sqrt(squares.min() / 120), rel=1e-8)
 
 

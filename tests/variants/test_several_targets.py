@@ -10,6 +10,7 @@ import pytest
 from enrelm_cli.inputs.classes.scale import ClassScale, vertices
 from enrelm_cli.inputs.split import Everything, Side, paper_split
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
+from enrelm_cli.judge import errors as judge_errors
 from enrelm_cli.judge.baselines import RandomElm, elm_curves, linear_error, linear_network
 from enrelm_cli.judge.errors import CurveRows, errors_from_sums, errors_of, relative_of
 from enrelm_cli.kernels.activation import ERF
@@ -143,6 +144,16 @@ def test_the_curve_from_sums_equals_the_curve_from_rows() -> None:
         from_sums = errors_from_sums(basis, network, side)
         assert from_sums is not None
         np.testing.assert_allclose(from_sums, curve(data, network, side), rtol=1e-7)
+
+
+def test_the_curve_of_many_classes_is_that_of_a_running_sum_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = classes_of(14, T=200, d=4, C=24)
+    rows = replace(rows_of_arrays(X, y, weight=1.0 + y % 3), classes=tuple(f"c{k}" for k in range(24)))
+    data = training(rows, paper_split(200, 1234, 0.25))
+    network = kernel_variant.fit(data, eigenbasis_of(data, KERNEL, all_landmarks(data), centred=True), 40)
+    by_products = curve(data, network, Side.VALIDATION)
+    monkeypatch.setattr(judge_errors, "_MANY", 100)
+    np.testing.assert_allclose(by_products, curve(data, network, Side.VALIDATION), rtol=1e-10)
 
 
 def test_one_leaf_is_exact_kernel_ridge_regression_of_every_target() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enrelm_cli.fold.weights import thinned
 from enrelm_cli.inputs.classes.scale import ClassScale, Codes
 from enrelm_cli.model.classes import Calibration, log_softmax
 from enrelm_cli.types import Array
@@ -21,6 +22,7 @@ _SHORT, _DONE = 1e-4, 1e-12  # of a step
 # One over the variance of the slope's prior: 1 +- 1/2 for logits; hardly any for least squares.
 _PULL = {"logits": 4.0, "temperature": 1e-3}
 _STEEPEST = 1e4
+_NUMBERS = 2e6  # of rows times classes: two numbers need no more, and half a million rows of two classes are enough
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ def calibrated(kind: str, rows: LeftOutScores) -> Calibration:
     logits = kind == "logits"
     bases = [rows.scores] if logits else [rows.scores, rows.log_shares]
     start = np.array([1.0]) if logits else np.array([2.0, 1.0])
-    known = rows.codes >= 0
+    most = max(1000, int(_NUMBERS / rows.scores.shape[1]))
+    known = (rows.codes >= 0) & thinned(rows.rows, most)
     if not known.any():
         found = start
     else:

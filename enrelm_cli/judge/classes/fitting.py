@@ -49,6 +49,7 @@ class ClassFit:
     codes: Codes  # (t,) of the same rows
     log_loss: float  # of rows left out
     tempered: float = 1.0  # what the slope is multiplied by
+    scores: LeftOutScores | None = None  # of training rows, where the variant can leave them out
     folded: tuple[tuple[Network, Calibration], ...] = ()  # of each fold; the calibration is of the others' rows
 
     @property
@@ -70,7 +71,7 @@ def fit_classes(fitted: FittedVariant, method: MethodSettings) -> ClassFit:
         for one, rows in zip(fits, held, strict=True)
     ]
     best = int(np.argmin(losses))
-    return _tempered(variant, basis, fits[best], held[best])
+    return _tempered(fits[best], held[best])
 
 
 def _over_folds(fitted: FittedVariant, method: MethodSettings) -> ClassFit:
@@ -101,9 +102,9 @@ def _folded(fitted: FittedVariant, networks: list[Network]) -> ClassFit:
     )
 
 
-def _tempered(variant: Variant, basis: Basis, one: ClassFit, held: LeftOutScores) -> ClassFit:
+def _tempered(one: ClassFit, held: LeftOutScores) -> ClassFit:
     """With the ratio of the slope of rows left out and validation rows, each half, to that of rows left out."""
-    scores = _left_out(variant, basis, one.network)
+    scores = one.scores
     if scores is None or not held.rows or not scores.rows or not one.calibration.slope > 0.0:
         return one
     half = (scores.rows + held.rows) / 2.0
@@ -128,19 +129,21 @@ def refit_classes(fitted: FittedVariant, chosen: ClassFit, basis: Basis, method:
         assert network is not None
     else:
         network = refit_variant(fitted, basis, method)
-    scores = None if chosen.folded else _left_out(variant, basis, network)
-    if scores is None:
+    again = None if chosen.folded else judged(variant, basis, network)
+    if again is None or again.scores is None:
         # No row is left out of this fit: probabilities stay those that the validation rows gave.
         return replace(chosen, network=network)
-    return _with_slope(replace(judged(variant, basis, network), tempered=chosen.tempered), scores)
+    return _with_slope(replace(again, tempered=chosen.tempered), again.scores)
 
 
 def judged(variant: Variant, basis: Basis, network: Network) -> ClassFit:
     """Calibrated on rows left out."""
-    scores = _left_out(variant, basis, network) or held_out(basis.data, network)
+    left_out = _left_out(variant, basis, network)
+    scores = left_out or held_out(basis.data, network)
     calibration = calibrated("logits" if network.logits else "temperature", scores)
-    misses = 1.0 - np.exp(scores.own(calibration))
-    return ClassFit(network, calibration, misses, scores.weight, scores.codes, scores.log_loss(calibration))
+    own = scores.own(calibration)
+    loss = float(-np.average(own, weights=scores.weight)) if scores.rows else np.inf
+    return ClassFit(network, calibration, 1.0 - np.exp(own), scores.weight, scores.codes, loss, scores=left_out)
 
 
 def _left_out(variant: Variant, basis: Basis, network: Network) -> LeftOutScores | None:

@@ -184,3 +184,15 @@ def clearly_better(errors: Array, before: Array, weight: Weights = None) -> bool
     """Whether errors (t,) are lower than those before by more than chance; rows that were not judged are NaN."""
     known = ~(np.isnan(errors) | np.isnan(before))
     return excess(before[known], errors[known], None if weight is None else weight[known]) > _CLEARLY
+
+
+def best_alpha(alphas: Array, squares: Array) -> float:
+    """The minimum of a parabola through the best alpha and its neighbours, in log alpha."""
+    i = int(np.argmin(squares))
+    if not 0 < i < len(alphas) - 1:
+        return float(alphas[i])
+    left, middle, right = np.log(np.maximum(squares[i - 1 : i + 2], np.finfo(float).tiny))
+    bend = left - 2.0 * middle + right
+    shift = 0.5 * (left - right) / bend if bend > 0.0 else 0.0
+    step = np.log(alphas[i + 1] / alphas[i])
+    return float(alphas[i] * np.exp(np.clip(shift, -1.0, 1.0) * step))

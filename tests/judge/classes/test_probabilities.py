@@ -10,6 +10,7 @@ from enrelm_cli.judge.classes.calibration import calibrated, scores_of
 from enrelm_cli.judge.classes.metrics import class_sums, metrics
 from enrelm_cli.model.classes import Calibration, labels, log_softmax, sets
 from enrelm_cli.types import Array
+from enrelm_cli.variants import _logistic
 from enrelm_cli.variants._logistic import FOLDS, Problem, fit_logistic
 
 
@@ -104,7 +105,9 @@ def test_logistic_regression_of_two_classes_equals_scikit_learn() -> None:
     np.testing.assert_allclose(p, expected.predict_proba(X), atol=5e-3)
 
 
-def test_left_out_logits_are_those_of_fits_without_the_fold() -> None:
+def test_left_out_logits_are_those_of_fits_without_the_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_logistic, "_ITERATIONS", 500)
+    monkeypatch.setattr(_logistic, "_TOLERANCE", 1e-15)
     rng = np.random.default_rng(5)
     X, codes, fold = rng.standard_normal((90, 3)), rng.integers(0, 3, 90), rng.integers(0, FOLDS, 90)
     scale, alphas = ClassScale(np.bincount(codes).astype(float)), np.array([1.0])
@@ -112,4 +115,35 @@ def test_left_out_logits_are_those_of_fits_without_the_fold() -> None:
     rest = fold != 2
     other = fit_logistic(Problem(X[rest], scale, codes[rest], np.ones(rest.sum()), fold[rest]), alphas)
     expected = X[~rest] @ other.gamma + other.intercept
-    np.testing.assert_allclose(found.left_out[~rest], expected, atol=1e-9)
+    np.testing.assert_allclose(found.left_out[~rest], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("C", [2, 5])
+def test_gradients_in_as_many_columns_as_classes_lead_to_the_optimum_in_one_fewer(
+    C: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_logistic, "_ITERATIONS", 1000)
+    monkeypatch.setattr(_logistic, "_TOLERANCE", 1e-15)
+    rng = np.random.default_rng(6)
+    X, codes, w = rng.standard_normal((120, 3)), rng.integers(0, C, 120), rng.uniform(0.5, 2.0, 120)
+    scale = ClassScale(np.bincount(codes, w, C))
+    found = fit_logistic(Problem(X, scale, codes, w, rng.integers(0, FOLDS, 120)), np.array([0.7]))
+    p = np.exp(log_softmax(scale.scores(X @ found.gamma + found.intercept)))
+    # The gradient of the objective at the optimum, in the coordinates of the simplex.
+    gaps = (p - np.eye(C)[codes]) * w[:, None] @ (scale.spread * scale.V)
+    np.testing.assert_allclose(gaps.sum(axis=0), 0.0, atol=1e-4)
+    np.testing.assert_allclose(X.T @ gaps + 0.7 * found.gamma, 0.0, atol=1e-4)
+
+
+def test_the_ridge_lies_between_those_that_were_tried() -> None:
+    """At the bottom of a parabola: rows that say little want a strong ridge, rows that say all a weak one."""
+    rng = np.random.default_rng(7)
+    X, fold = rng.standard_normal((400, 6)), rng.integers(0, FOLDS, 400)
+    alphas = np.geomspace(1e3, 1e-2, 6)
+    found = []
+    for noise in (8.0, 0.5):
+        codes = (X[:, 0] + noise * rng.standard_normal(400) > 0.0).astype(np.int64)
+        scale = ClassScale(np.bincount(codes).astype(float))
+        found.append(fit_logistic(Problem(X, scale, codes, np.ones(400), fold), alphas).alpha)
+    assert found[0] > 10.0 * found[1]
+    assert np.abs(np.log(found[1] / alphas)).min() > 1e-6
