@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -258,12 +259,13 @@ class Candidate:
 
     def shared(self) -> LeftOutErrors:
         """The left-out errors behind it."""
-        return min(self._shared(), key=lambda one: one.error)
+        return min(self._shared, key=lambda one: one.error)
 
     def shared_surprise(self) -> float:
         """Mean -log density of the targets, likewise at its best."""
-        return min(one.mean_surprise for one in self._shared())
+        return min(one.mean_surprise for one in self._shared)
 
+    @cached_property
     def _shared(self) -> list[LeftOutErrors]:
         few = Candidate(self.data, self.rows.first(_SHARED_ROWS))
         return [few.left_out(ArcsineKernel(v / self.rows.X.shape[1], _BIAS)) for v in _VARIANCES]
