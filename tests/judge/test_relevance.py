@@ -48,9 +48,9 @@ def test_the_other_row_is_half_the_sample_away() -> None:
     assert found["a"] == pytest.approx(effects[0] / sum(effects), rel=1e-12)
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(1, 1000), (400, 500), (4000, 100)])
+@pytest.mark.parametrize(("columns", "rows"), [(1, 1000), (100, 500), (4000, 100)])
 def test_many_columns_are_judged_by_fewer_rows(columns: int, rows: int) -> None:
-    """A thousand rows at most and a hundred at least, 200,000 predictions in between."""
+    """A thousand rows at most and a hundred at least, 50,000 predictions in between."""
     X = np.random.default_rng(5).standard_normal((1200, columns))
     seen: list[int] = []
 
