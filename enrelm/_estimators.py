@@ -346,7 +346,7 @@ class EnrelmRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
                 each = models.predict_with(rows, times)
         if not levels and not shares:
             return np.column_stack([one[:, 0] for one in each])
-        return frame_like(X, np.hstack(each), [one.name for one in targets_columns(models, bands)])
+        return frame_like(X, np.hstack(each), [one.name for one in targets_columns(models, bands, ())])
 
     def _predicted(self, model: Model, X: Any, bands: Bands) -> Array:
         inputs = self._inputs

@@ -121,8 +121,7 @@ def fit(
         fit_like(options.like, data, options.output, options.fail_above, where, shown, screen)
         return
     engine = engine_of(where, screen)
-    alone = None if options.report is None else "--report shows what a model of one target has learnt"
-    report, model = library.fit(data, split, method, where, options.variant, engine, options.updatable, alone)
+    report, model = library.fit(data, split, method, where, options.variant, engine, options.updatable)
     error = report.gated(method.metric)
     passed = options.fail_above is None or error <= options.fail_above
     if options.output is not None and passed:
@@ -133,11 +132,7 @@ def fit(
     render.render(report, shown.format, screen.on_stderr() if on_stdout else screen)
     if options.report is not None:
         from enrelm_cli.commands.explanation.pages import fit_page
-        from enrelm_cli.model.model import Model
-        from enrelm_cli.report.reports import FitReport
 
-        assert isinstance(report, FitReport)
-        assert isinstance(model, Model)
         write_page(fit_page(report, model), options.report, screen)
     if not passed:
         raise GateError(
@@ -373,10 +368,10 @@ def export(model: ModelFile, options: ExportOptions, screen: Screen) -> None:
     """
     check_outputs([model.path], [Output("-o", options.output, "ONNX")])
     from enrelm_cli.commands import export as library
-    from enrelm_cli.commands.saved import load_model
+    from enrelm_cli.commands.saved import load_models
     from enrelm_cli.files import write_whole
 
-    exported = library.export(load_model(model.path), options.dtype, options.encoded)
+    exported = library.export(load_models(model.path), options.dtype, options.encoded)
     write_whole(options.output, exported.content)
     if not is_stdout(options.output):
         names, given = (

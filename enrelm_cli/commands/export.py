@@ -3,8 +3,8 @@
 One input (rows, 1) for each column. Numbers and booleans are numbers, NaN where missing; texts are strings, "" where
 missing; dates are microseconds since 1970-01-01 (UTC where they have a zone), NaN where missing; numbers that the
 model takes for categories are numbers. A target with classes gives the label, and a probability of each class in
-the order of the property `classes`. `encoded`: instead one input (rows, d) of numbers, as the input map's
-columns make them, for runtimes that lack strings.
+the order of the property `classes`; several targets give one output each, `prediction_a`, `prediction_b`.
+`encoded`: instead one input (rows, d) of numbers, as the input map's columns make them, for runtimes that lack strings.
 
 Inside everything is float64, whatever `dtype` says of the inputs and the output: the kernel's weights nearly cancel,
 and float32 would leave two digits of a prediction. onnxruntime has no Erf, Asin or Atan for float64, so they are
@@ -14,7 +14,7 @@ polynomials here, exact to a few units of rounding.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, factorial
@@ -40,6 +40,8 @@ from enrelm_cli.model.features import HiddenLayer, KernelFeatures
 from enrelm_cli.model.linear_features import LinearFeatures
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.model.model import Model
+from enrelm_cli.model.network import Network
+from enrelm_cli.model.targets.models import AnyModel, TargetModels, each_of
 from enrelm_cli.types import Array
 
 DTYPES = ("float64", "float32")
@@ -59,22 +61,43 @@ class Exported:
     outputs: tuple[Port, ...] = ()  # all of them, the first is `output`
 
 
-def export(model: Model, dtype: str = "float64", encoded: bool = False) -> Exported:
+def export(model: AnyModel, dtype: str = "float64", encoded: bool = False) -> Exported:
     """The whole model as the bytes of an ONNX file."""
     if dtype not in DTYPES:
         raise UsageError(f"--dtype '{dtype}' is not one of {', '.join(DTYPES)}", "the default is --dtype float64")
-    scale = model.target_scale
+    models = each_of(model)
+    first = models[0]
     graph = Graph(_onnx(), taken={column.name for column in model.encoding.columns} | {_ENCODED})
-    ports, X = _encoded_input(graph, model, dtype) if encoded else columns(graph, model, dtype)
-    Z = _standardised(graph, X, model.input_map)
-    z = _network(graph, Z, model)
+    ports, X = _encoded_input(graph, dtype) if encoded else columns(graph, first, dtype)
+    scale = first.target_scale
     if isinstance(scale, ClassScale):
-        outputs = _classes(graph, z, scale, model, dtype)
+        z = _network(graph, _standardised(graph, X, first.input_map), first.network)
+        outputs = _classes(graph, z, scale, first, dtype)
     else:
-        output = graph.unused("prediction")
-        graph.op("Cast", _own_units(graph, z, scale), to=graph.type_of(dtype), output=output)
-        outputs = (Port(output, dtype, ""),)
-    return Exported(_finished(graph, model, ports, outputs), ports, outputs[0].name, outputs)
+        names = [f"prediction_{name}" for name in model.targets] if isinstance(model, TargetModels) else ["prediction"]
+        outputs = tuple(
+            _number(graph, z, one, name, dtype)
+            for one, z, name in zip(models, _scores(graph, X, model), names, strict=True)
+        )
+    return Exported(_finished(graph, models, ports, outputs), ports, outputs[0].name, outputs)
+
+
+def _scores(graph: Graph, X: str, model: AnyModel) -> list[str]:
+    """What the network of each target says: (rows, 1) each; the kernel of a row once where all have the same."""
+    joint = model.joint if isinstance(model, TargetModels) else None
+    if joint is None:
+        return [_network(graph, _standardised(graph, X, one.input_map), one.network) for one in each_of(model)]
+    z = _network(graph, _standardised(graph, X, model.input_map), joint)
+    return [graph.op("Gather", z, np.array([place], dtype=np.int64), axis=1) for place in range(len(each_of(model)))]
+
+
+def _number(graph: Graph, z: str, model: Model, name: str, dtype: str) -> Port:
+    """The output of one target that is a number."""
+    scale = model.target_scale
+    assert isinstance(scale, TargetScale)
+    output = graph.unused(name)
+    graph.op("Cast", _own_units(graph, z, scale), to=graph.type_of(dtype), output=output)
+    return Port(output, dtype, "")
 
 
 def _onnx() -> Any:
@@ -85,15 +108,16 @@ def _onnx() -> Any:
     return onnx
 
 
-def _finished(graph: Graph, model: Model, ports: tuple[Port, ...], given: tuple[Port, ...]) -> bytes:
+def _finished(graph: Graph, models: Sequence[Model], ports: tuple[Port, ...], given: tuple[Port, ...]) -> bytes:
+    model = models[0]
     helper = graph.onnx.helper
     shape = ["rows", model.input_map.expansion.width if ports[0].name == _ENCODED and len(ports) == 1 else 1]
     inputs = [helper.make_tensor_value_info(p.name, graph.type_of(p.type), shape, p.meaning) for p in ports]
-    # The label or the number, and a probability for each class.
-    widths = (1, len(model.classes or ()))
+    # The label and a probability for each class, or the number of each target.
+    widths = (1,) * len(models) if model.classes is None else (1, len(model.classes))
     outputs = [
         helper.make_tensor_value_info(p.name, graph.type_of(p.type), ["rows", width])
-        for p, width in zip(given, widths, strict=False)
+        for p, width in zip(given, widths, strict=True)
     ]
     body = helper.make_graph(graph.nodes, "enrelm", inputs, outputs, graph.initializers)
     opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
@@ -111,6 +135,8 @@ def _finished(graph: Graph, model: Model, ports: tuple[Port, ...], given: tuple[
         "neurons": str(model.network.size),
         "encoded_inputs": json.dumps(list(names), ensure_ascii=False),
     }
+    if len(models) > 1:
+        facts["targets"] = json.dumps([one.encoding.target for one in models], ensure_ascii=False)
     if model.classes is not None:
         facts["classes"] = json.dumps(list(model.classes), ensure_ascii=False)
     helper.set_model_props(whole, facts)
@@ -118,7 +144,7 @@ def _finished(graph: Graph, model: Model, ports: tuple[Port, ...], given: tuple[
     return bytes(whole.SerializeToString(deterministic=True))
 
 
-def _encoded_input(graph: Graph, model: Model, dtype: str) -> tuple[tuple[Port, ...], str]:
+def _encoded_input(graph: Graph, dtype: str) -> tuple[tuple[Port, ...], str]:
     port = Port(_ENCODED, dtype, "the encoded inputs, in the order of the property 'encoded_inputs'; none is missing")
     return (port,), graph.to_double(_ENCODED)
 
@@ -164,9 +190,9 @@ def _classes(graph: Graph, z: str, scale: ClassScale, model: Model, dtype: str) 
     return Port(label, "string", ""), Port(probabilities, dtype, "")
 
 
-def _network(graph: Graph, Z: str, model: Model) -> str:
-    """intercept + s(Z) beta: (rows, 1), or (rows, C - 1) of classes."""
-    network, features = model.network, model.network.features
+def _network(graph: Graph, Z: str, network: Network) -> str:
+    """intercept + s(Z) beta: (rows, 1), or (rows, C - 1) of classes, (rows, q) of several targets."""
+    features = network.features
     if isinstance(features, HiddenLayer):
         S = _ACTIVATIONS[features.sigma.name](graph, graph.op("MatMul", Z, np.ascontiguousarray(features.W.T)))
         weights = network.beta

@@ -48,18 +48,16 @@ def fit(
     variant: str,
     engine: Engine,
     updatable: bool = False,
-    one_target: str | None = None,
 ) -> tuple[FitReport, Model] | tuple[TargetsReport, TargetModels]:
     """Choose n and variant on rows that validate, then refit on all rows (unless told not to).
 
-    `updatable`: the model keeps sums of its rows, from which its weights are made. `one_target`: why several targets
-    are refused, where they are.
+    `updatable`: the model keeps sums of its rows, from which its weights are made.
     """
     timer = Stopwatch()
     if updatable:
         check_updatable(data.roles, data.held, split)
     with timer("reading"):
-        dataset = open_dataset(data, where, engine, one_target)
+        dataset = open_dataset(data, where, engine)
     names: tuple[str, ...] = () if variant == "auto" else (variant,)
     if updatable:
         names, split = for_updates(names, split, dataset)

@@ -22,9 +22,9 @@ from enrelm_cli.commands.classes.predicting import (
 from enrelm_cli.commands.saved import load_models
 from enrelm_cli.commands.targets.predicting import (
     PredictTargets,
-    refuse_for_targets,
     targets_bands,
     targets_columns,
+    targets_explained,
     targets_report,
 )
 from enrelm_cli.errors import UsageError
@@ -204,7 +204,6 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport | Target
     model.network.require()
     if models is not None:
         models.require()
-        refuse_for_targets(wanted.with_parts)
     refuse_other_task(model, bool(wanted.intervals or wanted.quantiles), wanted.classes)
     bands = bands_of(model, wanted.intervals, wanted.quantiles)
     each = () if models is None else targets_bands(models, wanted.intervals, wanted.quantiles)
@@ -224,7 +223,8 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport | Target
     )
     work: Predicting
     if models is not None:
-        usual = targets_columns(models, each)
+        parted = targets_explained(models, wanted.explain_top) if wanted.with_parts else ()
+        usual = targets_columns(models, each, parted)
     elif model.classes is None:
         explained = ExplainedRows.of(model, wanted.explain_top) if wanted.with_parts else None
         usual = added_columns(bands, explained)
@@ -236,7 +236,7 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport | Target
     writer = writer_of(wanted.format, opened.layout, opened.kept, added, wanted.digits)
     totals: list[tuple[Sums, Unseen]] = []
     if models is not None:
-        work = PredictTargets(models, writer, each, limit)
+        work = PredictTargets(models, writer, each, limit, parted)
     elif model.classes is None:
         work = PredictBatch(model, writer, bands, limit, explained)
     else:
@@ -300,7 +300,11 @@ def added_columns(bands: Bands, explained: ExplainedRows | None) -> tuple[Added,
 
 
 def _with_free_names(added: Sequence[Added], taken: Sequence[str]) -> tuple[Added, ...]:
-    return tuple(replace(one, name=_free_name(one.name, taken)) for one in added)
+    """Unlike those of the table, and unlike each other: `effect_a_b_c` may be of column c and of column b_c."""
+    named: list[Added] = []
+    for one in added:
+        named.append(replace(one, name=_free_name(one.name, (*taken, *(other.name for other in named)))))
+    return tuple(named)
 
 
 def _free_name(name: str, taken: Sequence[str]) -> str:
@@ -311,4 +315,8 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
 def _renamed(usual: Sequence[Added], added: Sequence[Added]) -> tuple[str, ...]:
     """A note where the columns are not called as usual."""
     pairs = [(one.name, other.name) for one, other in zip(usual, added, strict=True) if one.name != other.name]
-    return tuple(f"the table has a column {name!r}: ours is called {other!r}" for name, other in pairs)
+    twice = {one.name for k, one in enumerate(usual) if one.name in {other.name for other in usual[:k]}}
+    return tuple(
+        f"{'there is another' if name in twice else 'the table has a'} column {name!r}: ours is called {other!r}"
+        for name, other in pairs
+    )

@@ -9,6 +9,7 @@ from enrelm_cli.judge.classes.metrics import Metrics
 from enrelm_cli.judge.curve import Curve
 from enrelm_cli.report.beside import Errors
 from enrelm_cli.report.reports import DataFacts, FitReport, InfoReport, Json
+from enrelm_cli.report.targets.reports import TargetsInfo, TargetsReport
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,14 @@ class ModelPage:
     widths: tuple[tuple[float, float], ...]  # (level, mean width of intervals), where the rows are there
     fitted: DataFacts
     curve: Curve | None = None  # the errors of every size, where it is known
+
+
+@dataclass(frozen=True)
+class TargetPages:
+    """The page of several targets: what they have in common, and a part for each."""
+
+    report: TargetsReport | TargetsInfo
+    pages: tuple[ModelPage, ...]
 
 
 def _effect(one: ColumnEffect) -> Json:

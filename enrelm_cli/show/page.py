@@ -7,7 +7,9 @@ sideways; dark and printed pages have their own colours.
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from importlib import metadata
 
@@ -19,9 +21,10 @@ from enrelm_cli.report.check_view import check_columns, check_head
 from enrelm_cli.report.class_reports import ClassFacts, class_facts_of
 from enrelm_cli.report.compare_view import compare_view, ranks_view
 from enrelm_cli.report.curve_view import curve_view
-from enrelm_cli.report.explain_report import ExplainReport, ModelPage
+from enrelm_cli.report.explain_report import ExplainReport, ModelPage, TargetPages
 from enrelm_cli.report.explain_view import explain_facts, explain_view
 from enrelm_cli.report.reports import CheckReport, CompareReport, CurveReport, DataFacts, Json
+from enrelm_cli.report.targets.views import targets_brief
 from enrelm_cli.report.views import Report, flat_settings, view
 from enrelm_cli.show import svg
 from enrelm_cli.show.chart import compare_chart, curve_chart, sizes_chart, time_chart
@@ -81,7 +84,9 @@ h2,h3{break-after:avoid}
 th,td{white-space:normal;padding:.15rem .4rem}figure,tr,dl{break-inside:avoid}details:not([open]){display:none}}
 """
 
-PageReport = CheckReport | CurveReport | CompareReport | Sequence[CompareReport] | ExplainReport | ModelPage
+PageReport = (
+    CheckReport | CurveReport | CompareReport | Sequence[CompareReport] | ExplainReport | ModelPage | TargetPages
+)
 
 # The same rules nested in one class.
 _INSIDE = ".enrelm{" + _CSS.replace(":root{", "&{").replace("body{", "&{").replace("@page{margin:1.5cm}", "") + "}"
@@ -120,6 +125,10 @@ def page(report: PageReport, command_line: str) -> str:
     elif isinstance(report, ModelPage):
         title, body = f"{report.report.variant} model of {report.fitted.target}", _model_body(report)
         tables, settings = [report.fitted], report.report.settings
+    elif isinstance(report, TargetPages):
+        first, names = report.pages[0], report.report.targets
+        title, body = f"{first.report.variant} model of {', '.join(names)}", _targets_body(report)
+        tables, settings = [replace(first.fitted, target=", ".join(names))], first.report.settings
     elif isinstance(report, CurveReport):
         title, body = f"Error curve of {report.data.name}", _curve_body(report)
         tables, settings = [report.data], report.settings
@@ -167,6 +176,16 @@ def _model_body(page: ModelPage) -> str:
         parts += errors_section(page.explained, _paint, _blocks)
     parts += widths_section(page, _blocks)
     return "\n".join([*parts, *columns_section(page.columns, _blocks), _blocks(shown[-1:])])
+
+
+def _targets_body(pages: TargetPages) -> str:
+    """What the targets have in common, and a part for each."""
+    parts = [_blocks(targets_brief(pages.report))]
+    for number, (name, page) in enumerate(zip(pages.report.targets, pages.pages, strict=True)):
+        # Charts of the same name are of another target.
+        own = re.sub(r'( id="| aria-labelledby="| clip-path="url\(#)', rf"\g<1>target{number}-", _model_body(page))
+        parts.append(f'<section id="target{number}">{_block(Headline(f"Target {name}"))}{own}</section>')
+    return "\n".join(parts)
 
 
 def _findings(findings: Sequence[Finding]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -267,7 +268,6 @@ def test_the_gate_is_on_the_worst_target(folder: Path, tmp_path: Path) -> None:
     [
         (("-t", "a,kind"), 3, "several targets are numbers: fit 'kind' on its own"),
         (("-t", "a,b", "--task", "classification"), 2, "classes of one target"),
-        (("-t", "a,b", "--report", "page.html"), 2, "--report shows what a model of one target has learnt"),
         (("-t", "a,missing"), 3, "there is no column 'missing' (--target)"),
         (("-t", "a,b", "--inputs", "b,x"), 2, "named in both"),
     ],
@@ -285,10 +285,7 @@ def test_what_is_not_for_several_targets_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     "words",
     [
-        ("update", "{model}", "{data}"),
-        ("predict", "{model}", "{data}", "--explain"),
         ("predict", "{model}", "{data}", "--probabilities"),
-        ("info", "{model}", "--report", "{page}"),
     ],
 )
 def test_a_model_of_several_targets_refuses_what_takes_one(
@@ -306,3 +303,90 @@ def test_the_same_target_twice_is_one(folder: Path) -> None:
         "fit", folder / "t.csv", "-t", "a", "-t", "a", "--drop", "b", *FIXED, "--variant", "kernel", "-f", "json"
     )
     assert facts.json["data"]["target"] == "a"
+
+
+# --- explained and exported -------------------------------------------------------------------------------------------
+
+
+def test_effects_of_each_target_are_those_of_a_model_of_it_alone(folder: Path) -> None:
+    both = columns(
+        succeed("predict", folder / "both.joblib", folder / "t.csv", "--explain", "--interval", "0.9").stdout
+    )
+    names = [f"effect_{column}" for column in ("kind", "x", "y", "z")]
+    for target in "ab":
+        alone = columns(succeed("predict", folder / f"{target}.joblib", folder / "t.csv", "--explain").stdout)
+        assert list(alone) == ["prediction", "average", *names]
+        for name in alone:
+            what, _, of = name.partition("_")
+            own = both[f"{what}_{target}_{of}" if of else f"{what}_{target}"]
+            np.testing.assert_allclose(own, alone[name], rtol=1e-6, atol=1e-8)
+        whole = both[f"average_{target}"] + sum(both[f"effect_{target}_{name}"] for name in ("kind", "x", "y", "z"))
+        np.testing.assert_allclose(whole, both[f"prediction_{target}"], rtol=1e-9)
+        assert (both[f"lower_{target}"] < both[f"upper_{target}"]).all()
+    top = succeed("predict", folder / "both.joblib", folder / "t.csv", "--explain-top", "1").stdout.splitlines()[0]
+    own = ["prediction", "average", "column_1", "effect_1", "effect_rest"]
+    assert top.split(",") == [
+        f"{what}_{target}_{of}" if of else f"{what}_{target}"
+        for target in "ab"
+        for what, _, of in (name.partition("_") for name in own)
+    ]
+
+
+def test_columns_of_effects_have_names_of_their_own(tmp_path: Path) -> None:
+    """`effect_a_x_y` may be of target a and column x_y, and of target a_x and column y."""
+    data = table(tmp_path / "t.csv", 60)
+    data.write_text(data.read_text().replace("x,y,z,kind,a,b", "x_y,y,z,kind,a,a_x", 1))
+    succeed("fit", data, "-t", "a,a_x", *FIXED, "--variant", "kernel", "-o", tmp_path / "m.joblib")
+    outcome = succeed("predict", tmp_path / "m.joblib", data, "--explain")
+    names = outcome.stdout.splitlines()[0].split(",")
+    assert len(set(names)) == len(names)
+    assert names.index("effect_a_x_y") < names.index("prediction_a_x") < names.index("effect_a_x_y_2")
+    assert "there is another column 'effect_a_x_y': ours is called 'effect_a_x_y_2'" in outcome.stderr
+
+
+@pytest.mark.parametrize(("variant", "landmarks"), [("kernel", "all"), ("incremental", "40"), ("approximate", "40")])
+def test_the_runtime_gives_an_output_for_each_target(tmp_path: Path, variant: str, landmarks: str) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    data, model, file = table(tmp_path / "t.csv", 120), tmp_path / "m.joblib", tmp_path / "m.onnx"
+    transform = ("--transform", "log") if variant == "kernel" else ()
+    targets = "b,c" if transform else "a,b"
+    if transform:
+        rows = [f"{row},{np.exp(float(row.split(',')[4])):.6f}" for row in data.read_text().splitlines()[1:]]
+        data.write_text("\n".join(["x,y,z,kind,a,b,c", *rows]) + "\n")
+    words = (*FIXED, "--variant", variant, "--landmarks", landmarks, "--inputs", "x,y,z,kind")
+    if transform:
+        words = ("--tune-steps", "5", "--folds", "1", *words[7:], *transform)
+    succeed("fit", data, "-t", targets, *words, "-o", model)
+    succeed("export", model, "-o", file)
+    session = onnxruntime.InferenceSession(file.read_bytes(), providers=["CPUExecutionProvider"])
+    rows_ = list(csv.DictReader(data.read_text().splitlines()))
+    inputs = {name: np.array([[float(row[name])] for row in rows_]) for name in "xyz"}
+    inputs["kind"] = np.array([[row["kind"]] for row in rows_], dtype=object)
+    names = [f"prediction_{name}" for name in targets.split(",")]
+    assert [one.name for one in session.get_outputs()] == names
+    assert json.loads(session.get_modelmeta().custom_metadata_map["targets"]) == targets.split(",")
+    ours = columns(succeed("predict", model, data).stdout)
+    for name, found in zip(names, session.run(names, inputs), strict=True):
+        assert found.shape == (120, 1)
+        np.testing.assert_allclose(found[:, 0], ours[name], rtol=1e-11, atol=1e-11)
+
+
+def test_a_page_has_a_part_for_each_target(folder: Path, tmp_path: Path) -> None:
+    fitted, known = tmp_path / "fit.html", tmp_path / "info.html"
+    succeed("fit", folder / "t.csv", "-t", "a,b", *FIXED, "--variant", "kernel", "--report", fitted)
+    succeed("info", folder / "both.joblib", "--report", known)
+    for path in (fitted, known):
+        page = path.read_text()
+        parts = page.split('<section id="target')
+        assert len(parts) == 3
+        for name, part in zip("ab", parts[1:], strict=True):
+            assert f"<h1>Target {name}</h1>" in part
+            assert "Error curve" in part
+            assert part.count("<figure>") >= 3
+        ids = re.findall(r' id="([^"]+)"', page)
+        assert len(set(ids)) == len(ids)
+        assert set(re.findall(r'aria-labelledby="([^"]+)"|url\(#([^)]+)\)', page)) <= {
+            pair for one in ids for pair in ((one, ""), ("", one))
+        }
+        assert "2 targets" in parts[0]

@@ -69,7 +69,7 @@ class TargetModels:
         return self.models[self.targets.index(target)]
 
     @cached_property
-    def _joint(self) -> Network | None:
+    def joint(self) -> Network | None:
         """All networks as one, where they have the same features: the kernel of a row is computed once."""
         first = self.models[0].network
         networks = [one.network for one in self.models]
@@ -86,7 +86,7 @@ class TargetModels:
 
     def predict_with(self, X: Array, times: Sequence[Array], limit: int = BLOCK_BYTES) -> list[Array]:
         """For each target what its model predicts of raw rows: (t, columns), (k,) each -> (t, 1 + k) each."""
-        joint, first = self._joint, self.models[0]
+        joint, first = self.joint, self.models[0]
         if joint is None:
             return [one.predict_with(X, at, limit) for one, at in zip(self.models, times, strict=True)]
         parts: list[list[Array]] = [[] for _ in self.models]
