@@ -214,7 +214,7 @@ def _in_memory(table: Table, settings: DataSettings, engine: Engine, spare: int)
     weights = [part.weight for part in parts if part.weight is not None]
     weight = np.concatenate(weights) if weights else None
     places = first_rows(chunk.twins, with_weights(target, weight), SAMPLE_ROWS)
-    if mostly_repeats(chunk.twins[places], chunk.rows):
+    if mostly_repeats(chunk.twins[places], chunk.rows, target[places]):
         chunk = replace(chunk, unit=single_rows(chunk.twins, target, weight))
         places = first_rows(chunk.unit, with_weights(target, weight), SAMPLE_ROWS)
     counted = SampledRows(chunk.rows, chunk.take(places))
@@ -274,7 +274,7 @@ def _on_disk(table: Table, settings: DataSettings, engine: Engine) -> Dataset:
     pieces = [EncodedPiece(piece, encoding, marks=marks) for piece in table.pieces]
     # The survey's sample knows nothing of marks.
     counted = (None if marks else _sample(found, encoding)) or _sample_again(pieces, table, engine)
-    if mostly_repeats(counted.sample.twins, counted.rows):
+    if mostly_repeats(counted.sample.twins, counted.rows, hash_targets(counted.sample.y)):
         pieces = [replace(piece, single=True) for piece in pieces]
         whole = counted.sample.rows == counted.rows
         sample = even_sample(_as_units(counted.sample))

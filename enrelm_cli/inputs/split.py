@@ -39,6 +39,8 @@ _MANY_KEYS = 2000
 _LEAST_UNITS, _LEAST_GROUPS = 2, 1
 # Where a fresh row has new inputs with no more than this probability, rows are split one by one.
 _NEW = 0.1
+# A table is no more than so many copies of one: rows that are equal more often have few inputs.
+_MOST_COPIES = 4
 
 
 class Side(IntEnum):
@@ -221,16 +223,29 @@ def hash_split(
     return HashSplit(seed, _bound(rehash(key, seed), validation_size, least, groups), test_below)
 
 
-def mostly_repeats(key: Keys, rows: int) -> bool:
+def mostly_repeats(key: Keys, rows: int, target: Keys | None = None) -> bool:
     """A fresh row most likely repeats inputs that are known: it is judged by rows that do, not by inputs held out.
 
     Good and Turing: the chance of a new input is the share of inputs seen once. `key` (s,) of the even sample, which
-    has every input of a table with fewer inputs than it has rows.
+    has every input of a table with fewer inputs than it has rows. `target` (s,): a file that was read twice repeats
+    its rows, which says nothing of fresh ones.
     """
+    if target is not None and len(key) == rows:
+        key = _without_copies(key, target)
+        rows = len(key)
     _, counts = np.unique(key, return_counts=True)
     if len(key) == rows:
         return int(np.count_nonzero(counts == 1)) <= _NEW * rows
     return len(counts) < len(key) and len(counts) <= _NEW * rows
+
+
+def _without_copies(key: Keys, target: Keys) -> Keys:
+    """Of rows that are equal in inputs and target, the first, unless there is another reason for it: a few inputs that
+    say the target have many rows each, and targets of few values are equal by chance, but then not all equally often.
+    """
+    _, first, copies = np.unique(combine([key, target]), return_index=True, return_counts=True)
+    by_chance = 2 * len(np.unique(target)) <= len(first) and np.gcd.reduce(copies) == 1
+    return key if by_chance or len(key) > _MOST_COPIES * len(first) else key[first]
 
 
 def single_rows(twins: Keys, target: Keys, weight: Keys | None = None) -> Keys:

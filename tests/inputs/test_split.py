@@ -117,6 +117,23 @@ def test_inputs_that_mostly_repeat_are_told_from_those_that_do_not(distinct: int
     assert mostly_repeats(keys(distinct)[place], rows) is repeats
 
 
+@pytest.mark.parametrize("classes", [0, 2])
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_table_that_was_read_twice_does_not_repeat_inputs(classes: int, times: int) -> None:
+    y = np.random.default_rng(0).integers(0, classes or 10**9, 200).astype(float)
+    key, target = np.tile(keys(200), times), hash_numbers(np.tile(y, times))
+    assert mostly_repeats(key, len(key))
+    assert not mostly_repeats(key, len(key), target)
+
+
+def test_rows_that_are_equal_because_inputs_are_few_do_repeat() -> None:
+    rng = np.random.default_rng(0)
+    for distinct in (5, 40):
+        place = rng.integers(0, distinct, 400)
+        for y in (rng.integers(0, 2, 400), rng.normal(size=400), place):  # by chance, never, always
+            assert mostly_repeats(keys(distinct)[place], 400, hash_numbers(y.astype(float)))
+
+
 def test_rows_of_one_input_get_a_key_each_whatever_their_order() -> None:
     rng = np.random.default_rng(0)
     key, y = keys(3)[rng.integers(0, 3, 200)], hash_numbers(rng.integers(0, 2, 200))
