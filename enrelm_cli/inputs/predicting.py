@@ -113,6 +113,7 @@ class PredictInput:
     layout: Layout  # of the lines that the predictions go into
     kept: Any  # pa.Schema of the columns that come along in types of their own
     bytes: int | None
+    lenient: bool = True  # a target or weight that is no number is missing, else an error
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -120,7 +121,8 @@ class PredictInput:
         return self.sources[0].names if self.along.raw else (*self.along.ids, *self.along.typed)
 
     def __iter__(self) -> Iterator[Piece]:
-        return stream(self.sources, self.options, self.kinds, self.along, self.check, self.known, self.levels)
+        known, levels = self.known, self.levels
+        return stream(self.sources, self.options, self.kinds, self.along, self.check, known, levels, self.lenient)
 
 
 def open_for_predict(

@@ -202,10 +202,11 @@ def stream(
     check: Check | None = None,
     known: tuple[tuple[str, Kind], ...] = (),
     levels: tuple[str, ...] = (),
+    lenient: bool = True,
 ) -> Iterator[Piece]:
     """The rows of all sources in order, each read once, a block at a time.
 
-    `known`: the target and the weight, where a source has them.
+    `known`: the target and the weight, where a source has them. `lenient`: their cells that are no numbers are missing.
     """
     for source in sources:
         there = {name: kind for name, kind in known if name in source.names}
@@ -213,8 +214,8 @@ def stream(
         if isinstance(source, CsvSource):
             # The others have types of their own.
             every = {**dict.fromkeys(along.typed, Kind.VERBATIM), **every}
-        lenient = tuple(name for name, kind in there.items() if kind is Kind.NUMBER)
-        reading = Reading(tuple(sorted(every.items())), options, given=True, lenient=lenient, levels=levels)
+        loose = tuple(name for name, kind in there.items() if kind is Kind.NUMBER and lenient)
+        reading = Reading(tuple(sorted(every.items())), options, given=True, lenient=loose, levels=levels)
         if isinstance(source, CsvSource):
             for block in source.blocks(min(options.block_bytes, _STREAM_BYTES)):
                 yield CsvBlock(source, block, reading, along, check)

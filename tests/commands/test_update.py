@@ -319,3 +319,16 @@ def test_a_cluster_sums_new_rows_to_the_same_model(folder: Path, tmp_path: Path)
     succeed("update", folder / "plain.joblib", folder / "1.csv", "-o", here)
     succeed("update", folder / "plain.joblib", folder / "1.csv", "-o", there, "--engine", "dask")
     np.testing.assert_allclose(predictions(here, folder), predictions(there, folder), rtol=1e-9)
+
+
+def test_a_target_that_is_no_number_is_an_error_and_not_a_row_left_out(folder: Path, tmp_path: Path) -> None:
+    rows = (folder / "1.csv").read_text().splitlines()[1:]
+    typo = write(tmp_path / "typo.csv", [*rows[:3], rows[3].rsplit(",", 1)[0] + ",oops", *rows[4:]])
+    out = tmp_path / "updated.joblib"
+    result = run("update", folder / "plain.joblib", typo, "-o", out)
+    assert result.code == 3
+    assert "line 5" in result.stderr
+    assert "'oops' in column 'y' is not a number" in result.stderr
+    assert not out.exists()
+    missing = write(tmp_path / "missing.csv", [*rows[:3], rows[3].rsplit(",", 1)[0] + ",", *rows[4:]])
+    succeed("update", folder / "plain.joblib", missing, "-o", out)
