@@ -47,8 +47,14 @@ class Variant(ABC):
         """The same with more rows. `before`: what fewer gave, where something that it chose can be kept."""
         return self.fit(basis, method, n)
 
-    def logistic(self, basis: Basis, method: MethodSettings, before: Network | None = None) -> Network | None:
-        """Logistic regression of classes on the variant's own features, where it has some; `before` kept its ridge."""
+    def logistic(
+        self, basis: Basis, method: MethodSettings, own: Network | None, before: Network | None = None
+    ) -> Network | None:
+        """Logistic regression of classes on the variant's own features, where it has some.
+
+        `own` is its network of least squares on this basis, if there is one; `before` had other rows, and its ridge is
+        kept.
+        """
         return None
 
     def left_out(self, basis: Basis, network: Network) -> Array:

@@ -241,7 +241,9 @@ class Kernel(Variant):
         projection = landmark_projection(kernel, basis.landmarks)
         return FrozenLandmarks(kernel, basis.landmarks.Z, projection.R, projection.triangular)
 
-    def logistic(self, basis: Basis, method: MethodSettings, before: Network | None = None) -> Network | None:
+    def logistic(
+        self, basis: Basis, method: MethodSettings, own: Network | None, before: Network | None = None
+    ) -> Network | None:
         return fit_classes(basis.data, basis.eigen, before)
 
     def left_out(self, basis: Basis, network: Network) -> Array:

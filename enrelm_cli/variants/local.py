@@ -7,10 +7,15 @@ leaves: the same for threads and for a cluster, where a leaf is a task).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.columns import plain, wide
+from enrelm_cli.fold.folds import Chunk, one_blas_thread
 from enrelm_cli.fold.weights import mean
+from enrelm_cli.inputs.classes.scale import ClassScale
+from enrelm_cli.model.features import BLOCK
 from enrelm_cli.model.leaves import Leaves
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.model.network import Network
@@ -22,6 +27,7 @@ from enrelm_cli.variants._choice import Plan, choose_plan
 from enrelm_cli.variants._gather import OutsideRows, bound, chosen, gathered
 from enrelm_cli.variants._leaf_blocks import block_keys
 from enrelm_cli.variants._leaves import check_leaves, grow
+from enrelm_cli.variants._logistic import affordable, fit_logistic, problem, rows_for
 from enrelm_cli.variants._passes import Fitted, fit_again, fit_keeping, shared_by
 from enrelm_cli.variants._pic import Global
 from enrelm_cli.variants._variant import Variant
@@ -85,6 +91,57 @@ def _features(shared: Global, Z: Array, leaves: Leaves, found: Fitted) -> LocalF
     return LocalFeatures(shared.kernel, leaves, Z, np.array(C), np.concatenate(X), np.concatenate(a), first)
 
 
+# The prior variance of logits is 1/alpha times the kernel; of features that the ridge holds back whole, none is needed.
+_LOGISTIC_RIDGES, _FELT = np.geomspace(1.0, 1e-4, 5), 1e-2
+
+
+def fit_classes(basis: Basis, method: MethodSettings, own: Network, before: Network | None) -> Network | None:
+    """Logistic regression on what leaves say of rows that they have not seen, and on the landmarks beside them.
+
+        g_i = b + A'f_-i + gamma'F_i,   f_-i: what least squares predicts of row i when it is left out,   F = K(x, Z) R
+
+    A new row has f(x) in the place of f_-i. Both are sums over kernel values, so that the logits are leaves again: with
+    c_b A + R gamma on the landmarks and a_b A on the rows of a leaf. It takes the rows of the sample, and no pass.
+    """
+    data, scale, leaves = basis.data, basis.data.view.target_scale, own.features
+    assert isinstance(scale, ClassScale)
+    assert isinstance(leaves, LocalFeatures)
+    sample, errors, q = data.sample(), own.left_out, scale.classes - 1
+    if errors is None or len(errors) != sample.rows or np.isnan(errors).any():
+        return None
+    size = (len(leaves.Z) + q, scale.classes, len(_LOGISTIC_RIDGES))
+    if before is None and not affordable(*size, sample.rows):
+        return None
+    alphas = _LOGISTIC_RIDGES if before is None else np.array([(before.facts or {})["logistic_alpha"]])
+    rows = sample.between(0, max(rows_for(*size), len(leaves.Z)))
+    shared = shared_by(leaves.kernel, _landmarks(basis, method))
+    axes, F = _landmark_features(shared, rows, float(alphas[-1]))
+    found = fit_logistic(problem(np.hstack([wide(rows.y - errors[: rows.rows]), F]), rows, scale), alphas)
+    A, c = found.gamma[:q], shared.projection.R @ (axes @ found.gamma[q:])
+    C, a = (one.reshape(*one.shape[: one.ndim - len(scale.targets)], q) @ A for one in (leaves.C, leaves.a))
+    C, a = (C + c).reshape(leaves.C.shape), a.reshape(leaves.a.shape)
+    intercept = np.atleast_1d(own.intercept) @ A + found.intercept
+    told = {"logistic_alpha": found.alpha, "logistic_rows": rows.rows, "left_out_log_loss": found.loss}
+    return replace(
+        own,
+        features=replace(leaves, C=C, a=a),
+        intercept=plain(intercept.reshape(scale.targets)),
+        facts={**(own.facts or {}), **told},
+        left_out=found.left_out.reshape(-1, *scale.targets),
+        logits=True,
+    )
+
+
+@one_blas_thread
+def _landmark_features(shared: Global, rows: Chunk, alpha: float) -> tuple[Array, Array]:
+    """F along its main axes, (k, j) and (t, j): there the curvature of a logistic regression is nearly diagonal."""
+    blocks = (shared.projection.of(shared.prepared.against(block.X)) for block in rows.blocks(BLOCK))
+    F = np.concatenate(list(blocks))
+    values, axes = np.linalg.eigh(F.T @ F)
+    axes = axes[:, values > _FELT * alpha]
+    return axes, F @ axes
+
+
 class Local(Variant):
     name = "local"
     start = Start.LEAVES
@@ -99,6 +156,14 @@ class Local(Variant):
         same = isinstance(before.features, LocalFeatures) and before.features.kernel is basis.tuned.kernel
         facts = before.facts or {}
         return fit(basis, method, Plan(bool(facts["cuts_by_target"]), facts["alpha"]) if same else None)
+
+    def logistic(
+        self, basis: Basis, method: MethodSettings, own: Network | None, before: Network | None = None
+    ) -> Network | None:
+        if own is None:
+            assert before is not None
+            own = self.refit(basis, method, 1, before)
+        return fit_classes(basis, method, own, before)
 
     def left_out(self, basis: Basis, network: Network) -> Array:
         return np.zeros(0) if network.left_out is None else network.left_out

@@ -204,11 +204,17 @@ def test_a_class_that_only_new_rows_have_is_wrong_and_no_crash(folder: Path, tmp
     assert "10 rows have classes unseen at fit" in predicted.stderr
 
 
-def test_rows_in_another_order_and_from_disk_give_the_same_probabilities(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "variant",
+    ["kernel", "logistic", *(pytest.param(one, marks=pytest.mark.slow) for one in ("approximate", "local"))],
+)
+def test_rows_in_another_order_and_from_disk_give_the_same_probabilities(
+    variant: str, folder: Path, tmp_path: Path
+) -> None:
     header, *lines = (folder / "train.csv").read_text().splitlines()
     turned = tmp_path / "turned.csv"
     turned.write_text("\n".join([header, *lines[::-1]]) + "\n")
-    words = ("-t", "kind", "--variant", "kernel", "--no-tune")
+    words = ("-t", "kind", "--variant", variant, "--no-tune", "--class-weight", "balanced")
     hashes, tables = [], []
     for source, memory in ((folder / "train.csv", ()), (turned, ()), (turned, ("--memory", "1K"))):
         model = tmp_path / "m.joblib"

@@ -167,6 +167,21 @@ def test_a_cluster_finds_the_model_that_one_process_finds(cluster: Cluster, file
     assert_same(files, fitted(files, cluster.engine(), variant), variant)
 
 
+@pytest.mark.parametrize("variant", ["approximate", "kernel"])
+def test_a_cluster_tells_classes_apart_as_one_process_does(
+    cluster: Cluster, files: Path, tmp_path: Path, variant: str
+) -> None:
+    """The target is a text: from its own files, and from the workers'."""
+    words = ("-t", "colour", "--variant", variant, "--landmarks", 50, "--no-tune")
+    told = []
+    for name, on in (("here", ()), ("there", ("--engine", "dask", "--scheduler", cluster.address))):
+        model = tmp_path / f"{name}.joblib"
+        succeed("fit", files / "part1.csv", files / "part4.parquet", *words, "-o", model, *on)
+        lines = succeed("predict", model, files / "new.csv", "--probabilities").stdout.splitlines()
+        told.append([[float(cell) for cell in line.split(",")[-3:]] for line in lines[1:]])
+    np.testing.assert_allclose(told[1], told[0], atol=1e-6)
+
+
 @dataclass
 class Killer:
     """Progress that kills a process in the middle of a pass."""

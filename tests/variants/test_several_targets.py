@@ -21,8 +21,10 @@ from enrelm_cli.phase_one.tuning.evidence import Evidence
 from enrelm_cli.phase_one.tuning.ridge import leave_one_out
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array
-from enrelm_cli.variants import approximate, incremental, local
+from enrelm_cli.variants import approximate, incremental, local, named
 from enrelm_cli.variants import kernel as kernel_variant
+from enrelm_cli.variants._logistic import fit_logistic
+from enrelm_cli.variants._logistic import problem as problem_of
 from enrelm_cli.variants.incremental import StagewiseSettings
 from tests import paper
 from tests.problems import all_landmarks, problem, some_landmarks
@@ -81,6 +83,21 @@ def test_two_classes_are_regression_on_the_coded_target() -> None:
     np.testing.assert_allclose(networks[0].beta, networks[1].beta, rtol=1e-8)
 
 
+@pytest.mark.parametrize("variant", ["approximate", "incremental", "kernel", "local"])
+def test_two_classes_are_regression_whatever_the_variant(variant: str) -> None:
+    X, y = classes_of(0, T=120, d=4, C=2)
+    split = paper_split(120, 1234, 0.25)
+    method = replace(MethodSettings(), landmarks=30, leaf_rows=200)
+    told = []
+    for data in (coded(X, y, split), training(rows_of_arrays(X, y), split)):
+        one = named(variant)
+        tuned = Tuned(one.start, data, KERNEL, 30)
+        basis = basis_of(tuned, method)
+        network = one.fit(basis, method, one.most_neurons(basis, method))
+        told.append(network.predict(data.sample().X))
+    np.testing.assert_allclose(told[0], told[1], atol=1e-8)
+
+
 @pytest.mark.parametrize("C", [3, 5])
 def test_approximate_orders_rows_by_their_length(C: int) -> None:
     X, y = classes_of(1, T=80, d=6, C=C)
@@ -132,6 +149,45 @@ def test_leave_one_out_by_formula_equals_refitting() -> None:
         row = KERNEL.gram(sample.X[i : i + 1], sample.X[others])[0]
         predicted = mean + (row - K.mean(axis=0)) @ H @ dual
         np.testing.assert_allclose(errors[i], sample.y[i] - predicted, atol=1e-8)
+
+
+def weighted_by_class(T: int) -> Training:
+    """Rows of three classes that count for 1, 2.5 and 0.7."""
+    X, y = classes_of(3, T=T, d=4, C=3)
+    weight = np.array([1.0, 2.5, 0.7])[y.astype(int)]
+    rows = replace(rows_of_arrays(X, y, weight=weight), classes=("a", "b", "c"))
+    return training(rows, Everything())
+
+
+def without(data: Training, alpha: float, i: int) -> Array:
+    """Kernel ridge regression of the other rows with a free intercept, (K + alpha W^-1) a + b = y, at row i."""
+    sample = data.sample()
+    rest = np.arange(sample.rows) != i
+    K, ones = KERNEL.gram(sample.X[rest], sample.X[rest]), np.ones((sample.rows - 1, 1))
+    assert sample.weight is not None
+    K += alpha * np.diag(1.0 / sample.weight[rest])
+    system = np.block([[K, ones], [ones.T, np.zeros((1, 1))]])
+    solution = np.linalg.solve(system, np.vstack([sample.y[rest], np.zeros((1, 2))]))
+    row = KERNEL.gram(sample.X[i : i + 1], sample.X[rest])[0]
+    found: Array = row @ solution[:-1] + solution[-1]
+    return found
+
+
+@pytest.mark.parametrize("variant", ["kernel", "local"])
+def test_leave_one_out_of_weighted_classes_equals_refitting(variant: str) -> None:
+    data, alpha = weighted_by_class(60), 0.05
+    if variant == "kernel":
+        basis = eigenbasis_of(data, KERNEL, all_landmarks(data), centred=True)
+        left_out = kernel_variant.left_out_errors(data, basis, alpha, len(basis.values))
+    else:
+        method = replace(MethodSettings(), landmarks=20, leaf_rows=100)
+        leaves = basis_of(Tuned(Start.LEAVES, data, KERNEL, 20), method)
+        found = local.fit(leaves, method, local.Plan(False, alpha)).left_out
+        assert found is not None
+        left_out = found
+    sample = data.sample()
+    expected = [sample.y[i] - without(data, alpha, i) for i in range(60)]
+    np.testing.assert_allclose(left_out, expected, atol=1e-8)
 
 
 def test_the_curve_from_sums_equals_the_curve_from_rows() -> None:
@@ -225,3 +281,30 @@ def test_landmarks_and_targets_of_any_number_give_predictions_of_their_shape() -
     network = kernel_variant.fit(data, basis, 20)
     assert network.predict(X).shape == (90, 5)
     assert network.first(0).predict(X).shape == (90, 5)
+
+
+@pytest.mark.parametrize("C", [2, 4])
+def test_logits_of_leaves_are_what_was_fitted_to_left_out_predictions_and_landmarks(C: int) -> None:
+    """In leaves again: at new rows the same weights stand before f(x) and the landmarks' features."""
+    X, y = classes_of(15, T=300, d=3, C=C)
+    data = coded(X, y, Everything())
+    method = replace(MethodSettings(), landmarks=25, leaf_rows=80)
+    basis = basis_of(Tuned(Start.LEAVES, data, KERNEL, 25), method)
+    own = local.fit(basis, method, local.Plan(False, 0.1))
+    network = local.fit_classes(basis, method, own, None)
+    assert network is not None
+    assert network.logits
+    assert network.facts is not None
+    assert own.left_out is not None
+    sample, scale = data.sample(), data.view.target_scale
+    assert isinstance(scale, ClassScale)
+    shared = local.shared_by(KERNEL, local._landmarks(basis, method))
+    axes, F = local._landmark_features(shared, sample, network.facts["logistic_alpha"])
+    z = (sample.y - own.left_out).reshape(300, C - 1)
+    found = fit_logistic(problem_of(np.hstack([z, F]), sample, scale), np.array([network.facts["logistic_alpha"]]))
+    new = np.random.default_rng(3).standard_normal((20, 3))
+    phi = shared.projection.of(shared.prepared.against(new)) @ axes
+    told = np.hstack([own.predict(new).reshape(20, C - 1), phi]) @ found.gamma + found.intercept
+    again = local.VARIANT.logistic(basis, method, None, network)
+    assert again is not None
+    np.testing.assert_allclose(again.predict(new).reshape(20, C - 1), told, atol=1e-8)

@@ -63,7 +63,7 @@ def fit_classes(fitted: FittedVariant, method: MethodSettings) -> ClassFit:
         return _over_folds(fitted, method)
     variant, basis = fitted.variant, fitted.basis
     own = judged(variant, basis, fitted.network.first(fitted.chosen.neurons))
-    other = variant.logistic(basis, method)
+    other = variant.logistic(basis, method, own.network)
     fits = [own] if other is None else [own, judged(variant, basis, other)]
     held = [held_out(basis.data, one.network) for one in fits]
     losses = [
@@ -77,9 +77,9 @@ def fit_classes(fitted: FittedVariant, method: MethodSettings) -> ClassFit:
 def _over_folds(fitted: FittedVariant, method: MethodSettings) -> ClassFit:
     """Every row validates once: slope and prior are those of all of them, and a fold is judged by the others'."""
     ways = [[network for _, network in fitted.judged]]
-    first = fitted.variant.logistic(fitted.basis, method)
+    first = fitted.variant.logistic(fitted.basis, method, ways[0][0])
     if first is not None:
-        others = [fitted.variant.logistic(basis, method, first) for basis, _ in fitted.folds[1:]]
+        others = [fitted.variant.logistic(basis, method, own, first) for basis, own in fitted.judged[1:]]
         ways.append([one for one in (first, *others) if one is not None])
     fits = [_folded(fitted, networks) for networks in ways if len(networks) == len(fitted.folds)]
     return min(fits, key=lambda one: one.log_loss)
@@ -124,11 +124,11 @@ def refit_classes(fitted: FittedVariant, chosen: ClassFit, basis: Basis, method:
     variant = fitted.variant
     if basis is fitted.basis:
         return chosen
+    network = None
     if chosen.network.logits and not fitted.network.logits:
-        network = variant.logistic(basis, method, chosen.network)
-        assert network is not None
-    else:
-        network = refit_variant(fitted, basis, method)
+        network = variant.logistic(basis, method, None, chosen.network)
+    # Least squares stays where no row is left out any more.
+    network = network or refit_variant(fitted, basis, method)
     again = None if chosen.folded else judged(variant, basis, network)
     if again is None or again.scores is None:
         # No row is left out of this fit: probabilities stay those that the validation rows gave.
