@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,32 +42,38 @@ class _Check:
     encoding: Encoding
     strict: bool
     options: ReadAs
+    targets: tuple[str, ...] = ()  # numbers that are to be added to a model
 
     def __call__(self, columns: Any, source: Source, place: Block | int) -> None:
+        for name in self.targets:
+            if name in columns.schema.names and np.isinf(numbers(columns.column(name))).any():
+                array = columns.column(name)
+                found = self._find(source, place, array, name, Kind.NUMBER, cells.is_infinite)
+                raise cells.infinite_error(source.label, name, found)
         for column in self.encoding.columns:
             array = columns.column(column.name)
             if column.levels is None and column.kind is Kind.NUMBER and np.isinf(numbers(array)).any():
-                found = self._find(source, place, array, column, cells.is_infinite)
+                found = self._find(source, place, array, column.name, column.kind, cells.is_infinite)
                 raise cells.infinite_error(source.label, column.name, found)
             if self.strict and column.levels is not None:
                 codes, levels = coded(array, column.kind)
                 known = {*column.levels, None}
                 if any(levels[i] not in known for i in np.unique(codes[codes >= 0]).tolist()):
-                    raise self._unseen(
-                        column, source.label, self._find(source, place, array, column, _UnseenLevel(column))
-                    )
+                    found = self._find(source, place, array, column.name, column.kind, _UnseenLevel(column))
+                    raise self._unseen(column, source.label, found)
             if self.encoding.missing == "error" and _any_missing(array):
-                raise self._missing(column, source.label, self._find(source, place, array, column, None))
+                found = self._find(source, place, array, column.name, column.kind, None)
+                raise self._missing(column, source.label, found)
 
     def _find(
-        self, source: Source, place: Block | int, array: Any, column: Column, test: Callable[[str], bool] | None
+        self, source: Source, place: Block | int, array: Any, name: str, kind: Kind, test: Callable[[str], bool] | None
     ) -> cells.Found:
         """The cells that pass the test; without one those that are missing."""
-        nulls = self.options.nulls_of(column.kind)
+        nulls = self.options.nulls_of(kind)
         passes, missing = test or cells.never, test is None
         if isinstance(source, CsvSource):
             assert isinstance(place, Block)
-            return cells.where_in_file(source, place, column.name, passes, nulls, missing)
+            return cells.where_in_file(source, place, name, passes, nulls, missing)
         assert isinstance(place, int)
         return cells.where_in_array(array, passes, nulls, place, source.label, missing)
 
@@ -119,6 +125,12 @@ class PredictInput:
     def beside(self) -> tuple[str, ...]:
         """The columns that predictions stand beside."""
         return self.sources[0].names if self.along.raw else (*self.along.ids, *self.along.typed)
+
+    def to_add(self) -> PredictInput:
+        """Targets and weights as strictly as a fit reads them: a typo is an error, not a row left out in silence."""
+        encoding = self.check.encoding
+        targets = tuple(encoding.targets) if encoding.classes is None else ()
+        return replace(self, lenient=False, check=replace(self.check, targets=targets))
 
     def __iter__(self) -> Iterator[Piece]:
         known, levels = self.known, self.levels

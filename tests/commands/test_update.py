@@ -330,5 +330,10 @@ def test_a_target_that_is_no_number_is_an_error_and_not_a_row_left_out(folder: P
     assert "line 5" in result.stderr
     assert "'oops' in column 'y' is not a number" in result.stderr
     assert not out.exists()
+    infinite = write(tmp_path / "infinite.csv", [*rows[:3], rows[3].rsplit(",", 1)[0] + ",inf", *rows[4:]])
+    result = run("update", folder / "plain.joblib", infinite, "-o", out)
+    assert result.code == 3
+    assert "line 5: 'inf' in column 'y' is infinite" in result.stderr
+    assert not out.exists()
     missing = write(tmp_path / "missing.csv", [*rows[:3], rows[3].rsplit(",", 1)[0] + ",", *rows[4:]])
     succeed("update", folder / "plain.joblib", missing, "-o", out)

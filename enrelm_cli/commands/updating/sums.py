@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -212,8 +212,7 @@ def sums_of_table(
 ) -> tuple[Added, str]:
     """One pass over a table that has the model's columns, and its label."""
     also = {column.name: column.kind for column in kept.groups}
-    # A typo in a target is as wrong as in a fit: its row is not left out in silence.
-    opened = replace(open_for_predict(sources, read, model.encoding, with_target=True, also=also), lenient=False)
+    opened = open_for_predict(sources, read, model.encoding, with_target=True, also=also).to_add()
     for source in opened.sources:
         for target in model.encoding.targets:
             if target not in source.names:
