@@ -40,11 +40,11 @@ def _best(
     first = own, _explored(own, settings, spread, advance)
     if not others:
         return first
-    if first[1].held_out is None:
+    if first[1].held_out is not None:
+        spread = first[1].found.spread
+    else:
         others = [one for one in others if _promising(one, own)]
-    # How far inputs differ is a matter of the table, not of the target's scale.
-    spread = first[1].found.spread
-    found = [first, *((one, _explored(one, settings, spread, advance, first[1])) for one in others)]
+    found = [first, *((one, _explored(one, settings, spread, advance)) for one in others)]
     return found[preferred([_judged(*one) for one in found])]
 
 
@@ -68,14 +68,10 @@ def following(data: Training, method: MethodSettings, near: Tuning, like: InputM
 
 
 def _explored(
-    one: Candidate,
-    settings: KernelSettings,
-    spread: float | None,
-    advance: Callable[[int], None],
-    near: Explored | None = None,
+    one: Candidate, settings: KernelSettings, spread: float | None, advance: Callable[[int], None]
 ) -> Explored:
     asked = _settings(one, settings, spread)
-    return explore(one.rows.first(asked.rows), one.data.view.input_map.groups, asked, advance, near)
+    return explore(one.rows.first(asked.rows), one.data.view.input_map.groups, asked, advance)
 
 
 def _settings(one: Candidate, settings: KernelSettings, spread: float | None) -> TuneSettings:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from enrelm_cli.kernels.arcsine import ArcsineKernel
-from enrelm_cli.phase_one.left_out import LeftOutRows
-from enrelm_cli.phase_one.tuning import Relevance, TuneSettings, Tuning, explore, search, tune
+from enrelm_cli.phase_one.tuning import Relevance, TuneSettings, Tuning, search, tune
 from enrelm_cli.phase_one.tuning.budget import Budget
 from enrelm_cli.phase_one.tuning.evidence import Evidence, Fit
 from enrelm_cli.phase_one.tuning.hyper import Hyper
@@ -270,19 +269,6 @@ def test_the_inputs_of_a_column_part_widely_only_where_later_rows_ask_for_it() -
     robot = np.sin(1.5 * Z[:, 0]) * np.cos(Z[:, 1]) + 0.5 * Z[:, 2] * Z[:, 3] + 0.05 * noise
     for target, wide in ((robot, True), (Z[:, 0] + noise, False)):
         assert (tune(X, target, groups, TuneSettings(), lambda n: None).spread > 2.0) == wide
-
-
-def test_another_scale_of_the_target_goes_on_from_the_first_and_gets_as_far_in_fewer_evaluations() -> None:
-    X, y = sparse_table(620, 8, seed=21)
-    groups, settings = list(range(8)), TuneSettings()
-    on_scale, bent = LeftOutRows(X, y), LeftOutRows(X, np.arcsinh(y))
-    first = explore(on_scale, groups, settings, lambda n: None)
-    anew = explore(bent, groups, settings, lambda n: None)
-    near = explore(bent, groups, settings, lambda n: None, first)
-    assert near.budget.spent < 0.6 * anew.budget.spent
-    # Values of the posterior are of each search's own prior: what counts is how well the kernels predict.
-    errors = [landmark_left_out(one.kernel, X, bent.y, 200)[310:] for one in (near, anew)]
-    assert np.linalg.norm(errors[0]) < 1.02 * np.linalg.norm(errors[1])
 
 
 def test_after_a_look_at_every_start_half_of_them_go_on() -> None:

@@ -88,16 +88,12 @@ def tune(
 
 
 def explore(
-    rows: LeftOutRows,
-    groups: Sequence[int],
-    settings: TuneSettings,
-    advance: Callable[[int], None],
-    near: Explored | None = None,
+    rows: LeftOutRows, groups: Sequence[int], settings: TuneSettings, advance: Callable[[int], None]
 ) -> Explored:
     """A kernel for standardised rows X (t, d), target y (t,), from some; any prefix of the rows is an even sample.
 
     Several targets are (t, q). `groups` (d,) is the source column of each input. `advance` is told each evaluation.
-    Only ratios of the weights (t,) count. `near`: what the same rows gave on another scale of the target.
+    Only ratios of the weights (t,) count.
     """
     rows = _latest_last(rows.first(settings.rows))
     sample, unit = _sample(rows, groups, settings)
@@ -108,8 +104,7 @@ def explore(
         return Explored(sample, untuned, found, budget, rows, unit)
     # Rounding depends on BLAS's threads, and a search amplifies rounding: one thread, the same kernel anywhere.
     with single_threaded_blas():
-        start = None if near is None or near.sample.constant else (near.shared, near.found)
-        return Explored(sample, *search.explore(sample, budget, start), budget, rows, unit)
+        return Explored(sample, *search.explore(sample, budget), budget, rows, unit)
 
 
 def _sample(rows: LeftOutRows, groups: Sequence[int], settings: TuneSettings) -> tuple[Sample, float]:

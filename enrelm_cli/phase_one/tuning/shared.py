@@ -61,27 +61,16 @@ class SharedPosterior:
         return value, gradient
 
 
-def fit_shared(
-    X: Array,
-    y: Array,
-    settings: TuneSettings,
-    budget: Budget,
-    weight: Array | None = None,
-    near: Hyper | None = None,
-) -> Hyper:
-    """The best posterior of two starts, or down from `near`."""
-    log_d = float(np.log(X.shape[1]))
-    starts = [np.array([log_vd - log_d, PRIOR_B[0], PRIOR_ALPHA[0]]) for log_vd in _STARTS]
-    if near is not None:
-        starts = [np.log([float(near.v), max(near.b, BOUND_B[0]), near.alpha])]
-    tasks = [partial(_from, X, y, settings, weight, start) for start in starts]
+def fit_shared(X: Array, y: Array, settings: TuneSettings, budget: Budget, weight: Array | None = None) -> Hyper:
+    """The best posterior of two starts."""
+    tasks = [partial(_from, X, y, settings, weight, log_vd) for log_vd in _STARTS]
     return min(budget.share(tasks), key=lambda found: found[0])[1]
 
 
 def _from(
-    X: Array, y: Array, settings: TuneSettings, weight: Array | None, start: Array, budget: Budget
+    X: Array, y: Array, settings: TuneSettings, weight: Array | None, log_vd: float, budget: Budget
 ) -> tuple[float, Hyper]:
     posterior = SharedPosterior(X, y, settings, weight)
-    start = np.clip(start, *posterior.bounds)
+    start = np.clip(np.array([log_vd - np.log(posterior.d), PRIOR_B[0], PRIOR_ALPHA[0]]), *posterior.bounds)
     found = lowest(posterior, start, posterior.bounds, (), _STEPS, budget)
     return (np.inf, posterior.hyper(start)) if found is None else (found.value, posterior.hyper(found.x))
