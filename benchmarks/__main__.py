@@ -33,6 +33,7 @@ SECTIONS = {
     "local": ("local", False),
     "classes": ("classes", False),
     "update": ("updating", False),
+    "targets": ("targets", False),
 }
 
 
