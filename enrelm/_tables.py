@@ -186,7 +186,10 @@ def target_of(y: Any, rows: int) -> NDArray[np.float64]:
 def _finite(values: NDArray[Any], rows: int) -> NDArray[np.float64]:
     if values.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{values}\n")
-    numbers: NDArray[np.float64] = np.ascontiguousarray(values, dtype=np.float64)
+    try:
+        numbers: NDArray[np.float64] = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise type(problem)(f"{problem}: y should be numbers; EnrelmClassifier takes classes") from None
     _check_rows(len(numbers), rows, "y")
     if not np.isfinite(numbers).all():
         what = "NaN" if np.isnan(numbers).any() else "infinity or a value too large for dtype('float64')"

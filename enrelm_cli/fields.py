@@ -290,7 +290,15 @@ def real(
 
 def reals(help: str, panel: str, metavar: str, **more: Any) -> Any:
     """A field that holds a tuple of shares between 0 and 1: the option is repeatable."""
-    return _field(Real(Bounds(above=0.0, below=1.0), metavar), (), help, panel, repeatable=True, **more)
+    return _field(
+        Real(Bounds(above=0.0, below=1.0), metavar),
+        (),
+        help,
+        panel,
+        repeatable=True,
+        hint="a share: 0.9 is 90 %",
+        **more,
+    )
 
 
 def choice(default: Any, names: Sequence[str], help: str, panel: str, *, metavar: str = "NAME", **more: Any) -> Any:

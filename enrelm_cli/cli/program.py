@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Annotated, Any
 
 import typer
@@ -81,8 +82,15 @@ def _in_our_words(problem: Any, path: str) -> UsageError:
     text, _, suggestion = text.partition(". Did you mean ")
     close = list(getattr(problem, "possibilities", None) or ()) or [suggestion.rstrip("?")]
     if close != [""]:
-        hint = f"did you mean {' or '.join(sorted(close))}?"
+        asked = getattr(problem, "option_name", None)
+        hint = f"did you mean {' or '.join(_closest(asked, close) if asked else close)}?"
     return UsageError(text[:1].lower() + text[1:], hint)
+
+
+def _closest(asked: str, close: Sequence[str]) -> list[str]:
+    """The best guess first, and no guess that is much worse."""
+    alike = {other: SequenceMatcher(None, asked, other).ratio() for other in close}
+    return sorted((one for one in close if alike[one] > max(alike.values()) - 0.1), key=lambda one: (-alike[one], one))
 
 
 app = typer.Typer(
@@ -114,7 +122,7 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Non-linear regression from the shell: one deterministic fit gives networks of every size.
+    """Non-linear regression and classification from the shell: one deterministic fit gives networks of every size.
 
     # make a model, then use it; `enrelm COMMAND -h` has more
     enrelm fit sample_data/friedman.csv --target y -o model.joblib

@@ -88,6 +88,18 @@ def select(
     dataset: Dataset, split: SplitSettings, method: MethodSettings, variants: Sequence[str], timer: Stopwatch
 ) -> Selected:
     """Size and variant. `variants`: their names, or none: those that pay on these rows."""
+    folds, phases, wanted = begun(dataset, split, method, variants, timer)
+    fitted = fitted_variants(wanted, phases, method, timer)
+    with timer("error curves"):
+        chosen, linear_error, linear = _judged(fitted, folds, phases, method)
+    best = taken(chosen)
+    return Selected(tuple(folds), chosen, best, linear_error, linear)
+
+
+def begun(
+    dataset: Dataset, split: SplitSettings, method: MethodSettings, variants: Sequence[str], timer: Stopwatch
+) -> tuple[list[Opened], list[PhaseOne], list[Variant]]:
+    """The folds, or the one split; phase 1 of each; and the variants to fit."""
     with timer("reading"):
         folds = open_folds(dataset, split, method)
     wanted = [named(name) for name in variants or VARIANTS]
@@ -96,11 +108,7 @@ def select(
     phases = phases_of([one.data for one in folds], method, [one.start for one in wanted], timer)
     if not variants:
         wanted = [one for one in wanted if one.pays(phases[0].starts[one.start].basis)]
-    fitted = fitted_variants(wanted, phases, method, timer)
-    with timer("error curves"):
-        chosen, linear_error, linear = _judged(fitted, folds, phases, method)
-    best = taken(chosen)
-    return Selected(tuple(folds), chosen, best, linear_error, linear)
+    return folds, phases, wanted
 
 
 def taken(chosen: Sequence[Chosen]) -> Chosen:
@@ -112,6 +120,16 @@ def taken(chosen: Sequence[Chosen]) -> Chosen:
     tied = [one for one in chosen if one.as_good]
     tuned = [one for one in tied if one.fitted.variant.regularised]
     return min(tuned or tied, key=lambda one: one.fitted.variant.complexity)
+
+
+def tie_note(selected: Selected) -> tuple[str, ...]:
+    """Where another variant than the one that is taken has the smallest error."""
+    best = min(selected.variants, key=lambda one: one.fitted.chosen.error)
+    if best.fitted.chosen.error >= selected.winner.fitted.chosen.error or not selected.winner.as_good:
+        return ()
+    taken, lowest = (one.fitted.variant for one in (selected.winner, best))
+    why = "its ridge is tuned" if taken.regularised and not lowest.regularised else "it is simpler"
+    return (f"variant: {taken.name}, within a standard error of {lowest.name}, which validates better; {why}",)
 
 
 def open_folds(dataset: Dataset, split: SplitSettings, method: MethodSettings) -> list[Opened]:

@@ -13,7 +13,7 @@ from enrelm_cli.commands.steps import Opened
 from enrelm_cli.fold.weights import Weights, mean
 from enrelm_cli.inputs.classes.rare import rare_note
 from enrelm_cli.inputs.target_scale import TargetScale, Transform
-from enrelm_cli.inputs.training import Training
+from enrelm_cli.inputs.training import Rows, Training
 from enrelm_cli.model.card import ModelCard
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis
@@ -131,6 +131,13 @@ def _scale_note(data: Training) -> tuple[str, ...]:
     if not isinstance(scale, TargetScale) or scale.transform == "none":
         return ()
     return (f"target: fitted on {_SCALES[scale.transform]}; predictions and errors are of the target itself",)
+
+
+def two_values_note(rows: Rows) -> tuple[str, ...]:
+    """A number with two values is rather a class."""
+    if len(np.unique(rows.sample.y)) != 2:
+        return ()
+    return ("target: two values, fitted as numbers; --task classification makes them classes with probabilities",)
 
 
 def class_notes(opened: Opened) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from enrelm_cli.commands import facts
-from enrelm_cli.commands.choosing import Chosen, Selected, select
+from enrelm_cli.commands.choosing import Chosen, Selected, select, tie_note
 from enrelm_cli.commands.classes.telling import class_facts, tell_classes, with_misses
 from enrelm_cli.commands.explanation.learning import kept
 from enrelm_cli.commands.steps import refit_everything
@@ -152,7 +152,11 @@ def _finished(
         settings=said,
         curve=winner.curve,
         columns=outcomes(dataset.encoding, final.data.view.input_map),
-        notes=(*facts.fit_notes(final, method, winner.chosen.neurons), *facts.class_notes(selected.opened)),
+        notes=(
+            *facts.fit_notes(final, method, winner.chosen.neurons),
+            *facts.class_notes(selected.opened),
+            *(facts.two_values_note(dataset.rows) + tie_note(selected) if told is None else ()),
+        ),
         intervals={} if found is None else found.facts(),
         metrics=selected.winner.metrics,
         linear_metrics=selected.linear,

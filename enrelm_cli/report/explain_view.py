@@ -70,7 +70,7 @@ def _headline(report: ExplainReport) -> Headline:
     moved = "it" if first.of is None else f"the {first.on}"
     text = f"{report.target}: {first.name} moves {moved} by {words.fact(rounded(first.span))}"
     if first.share is not None:
-        text += f" ({words.percent(first.share)} of its variance)"
+        text += f" ({words.percent(first.share)} of the predictions' variance)"
     if report.pairs:
         text += f"; {report.pairs[0].first} and {report.pairs[0].second} act together most"
     return Headline(text)
@@ -93,7 +93,7 @@ def _averages(report: ExplainReport) -> str:
     return " · ".join(f"{name} {words.fact(rounded(value))}" for name, value in report.averages)
 
 
-_SEEN = "; on rows that were fitted it is smaller than on new ones"
+_SEEN = "; too good where the model was fitted to these rows"
 
 
 def _errors(report: ExplainReport) -> str:

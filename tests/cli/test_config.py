@@ -166,7 +166,7 @@ def test_what_is_written_reads_back(target: str, drop: list[str], tune: bool, si
     ("words", "problem"),
     [
         (("fti",), "did you mean fit?"),
-        (("fit", "--taregt", "y"), "or --target"),
+        (("fit", "--taregt", "y"), "did you mean --target?"),
         (("fit", "-n", "x"), "is not a whole number"),
         (("config",), "nothing to say"),
         (("info", "m.joblib", "extra"), "does not take 'extra'"),

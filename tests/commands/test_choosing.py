@@ -181,3 +181,25 @@ def test_the_simplest_comes_from_the_registry() -> None:
     known = known_methods()
     order = ["linear", "approximate", "incremental", "kernel", "local", "hist-gradient-boosting"]
     assert [known[name].complexity for name in order] == sorted({known[name].complexity for name in order})
+
+
+def test_a_fit_says_why_a_variant_with_a_larger_error_is_taken(bent: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    straight = np.column_stack([X, 3.0 * X[:, 0] + rng.normal(size=120)]).tolist()
+    told = run("fit", str(write(tmp_path / "straight.csv", ["a", "b", "y"], straight)), "-t", "y")
+    best = min(told["candidates"], key=lambda candidate: float(candidate["validation_error"]))["variant"]
+    assert best != told["variant"]
+    assert any(
+        note.startswith(f"variant: {told['variant']}, within a standard error of {best}") for note in told["notes"]
+    )
+    assert not any(note.startswith("variant: ") for note in run("fit", str(bent), "-t", "y")["notes"])
+
+
+def test_a_target_of_two_values_could_be_classes(bent: Path, tmp_path: Path) -> None:
+    with bent.open(encoding="utf-8") as file:
+        names, *rows = list(csv.reader(file))
+    two = write(tmp_path / "two.csv", names, [[*row[:-1], int(float(row[-1]) > 1.0)] for row in rows])
+    note = "target: two values, fitted as numbers; --task classification makes them classes with probabilities"
+    assert note in run("fit", str(two), "-t", "y", *FAST)["notes"]
+    assert note not in run("fit", str(two), "-t", "y", *FAST, "--task", "classification")["notes"]

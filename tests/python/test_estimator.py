@@ -278,3 +278,8 @@ def test_fits_in_several_threads_agree_and_leave_blas_as_it_was(rows: tuple[Any,
 def test_weights_and_groups_come_along(rows: tuple[Any, Any]) -> None:
     for name in ("sample_weight", "groups"):
         assert EnrelmRegressor(variant="approximate").fit(*rows, **{name: np.arange(1.0, 81.0)}).neurons_ > 0
+
+
+def test_a_regressor_names_the_estimator_of_classes() -> None:
+    with pytest.raises(ValueError, match=r"could not convert .*EnrelmClassifier takes classes"):
+        EnrelmRegressor().fit(np.arange(60.0)[:, None], ["yes", "no"] * 30)

@@ -498,6 +498,8 @@ def test_a_folder_a_missing_file_and_an_empty_glob_are_named(folder: Path) -> No
     assert complaint(lambda: read("data")) == ("data: this is a folder", "name its files: 'data/*.csv' (in quotes)")
     assert complaint(lambda: read("price.csv")) == ("price.csv: no such file", "did you mean prices.csv?")
     assert complaint(lambda: read("other/price.csv")) == ("other/price.csv: no such file", "there is no folder other")
+    hint = "columns are named by options: --target rooms, --inputs a,b"
+    assert complaint(lambda: read("rooms")) == ("rooms: no such file", hint)
     assert complaint(lambda: read("data/*.csv")) == ("no file matches data/*.csv", "check the folder and the pattern")
 
 

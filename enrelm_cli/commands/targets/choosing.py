@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from enrelm_cli.commands.choosing import (
     Selected,
+    begun,
     fitted_variants,
-    open_folds,
-    phases_of,
     taken,
     validation_sums,
 )
@@ -26,7 +25,6 @@ from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.settings import MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
-from enrelm_cli.variants import VARIANTS, named
 
 
 @dataclass(frozen=True)
@@ -55,13 +53,7 @@ def select_targets(
     dataset: Dataset, split: SplitSettings, method: MethodSettings, variants: Sequence[str], timer: Stopwatch
 ) -> SelectedTargets:
     """Sizes and variant. `variants`: their names, or none: those that pay on these rows."""
-    with timer("reading"):
-        folds = open_folds(dataset, split, method)
-    wanted = [named(name) for name in variants or VARIANTS]
-    wanted = [one for one in wanted if one.predicts(folds[0].data)] or wanted
-    phases = phases_of([one.data for one in folds], method, [one.start for one in wanted], timer)
-    if not variants:
-        wanted = [one for one in wanted if one.pays(phases[0].starts[one.start].basis)]
+    folds, phases, wanted = begun(dataset, split, method, variants, timer)
     places = range(len(dataset.rows.targets))
     datasets = [dataset_of(dataset, k) for k in places]
     own_folds = [[Opened(datasets[k], one.split, one.data.of_target(k)) for one in folds] for k in places]

@@ -47,8 +47,8 @@ def _amount(survey: SampledSurvey) -> Iterator[Finding]:
         return
     values = np.unique(sample_of(survey, target))
     if len(values) == 2:
-        text = f"target {target!r} has two values: a prediction estimates the share of the larger one"
-        yield Finding("note", "target", target, text, "--task classification", "tells the two apart as classes")
+        text = f"target {target!r} has two values, fitted as numbers"
+        yield Finding("note", "target", target, text, "--task classification", "makes them classes with probabilities")
 
 
 def _classes(survey: SampledSurvey, target: str) -> Iterator[Finding]:

@@ -88,9 +88,9 @@ _HEADS = (
 )
 
 
-def _line(name: str, one: FitReport | InfoReport, worst: bool = False) -> Line:
+def _line(name: str, one: FitReport | InfoReport) -> Line:
     errors = (words.error(value) for value in (one.train_error, one.validation_error, one.linear_error))
-    return Line((name, words.count(one.neurons), *errors, *_two(one.metrics)), worst)
+    return Line((name, words.count(one.neurons), *errors, *_two(one.metrics)))
 
 
 def _two(metrics: Metrics | None) -> tuple[str, str]:
@@ -119,9 +119,8 @@ def _fitted(report: TargetsReport) -> list[Block]:
         ("time", times(report.timings)),
         ("model", report.model or report.not_saved),
     )
-    worst = report.worst("normalised-rmse")
-    lines = [_line(name, one, one is worst) for name, one in zip(report.targets, report.reports, strict=True)]
-    grid = Grid("errors of each target (1 = predicting the mean; the worst is marked)", _HEADS, tuple(lines))
+    lines = [_line(name, one) for name, one in zip(report.targets, report.reports, strict=True)]
+    grid = Grid("errors of each target (1 = predicting the mean)", _HEADS, tuple(lines))
     return [headline(first.variant, report.targets, report.validation_error, report.linear_error), facts, grid]
 
 

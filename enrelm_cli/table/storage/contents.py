@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import io
 import os
+import shlex
 import sys
 import tempfile
 from contextlib import nullcontext, suppress
@@ -127,7 +128,12 @@ def _similar_file(path: str) -> str | None:
     if not os.path.isdir(folder or "."):
         return f"there is no folder {folder}"
     close = get_close_matches(name, sorted(os.listdir(folder or ".")), n=1)
-    return f"did you mean {os.path.join(folder, close[0])}?" if close else None
+    if close:
+        return f"did you mean {os.path.join(folder, close[0])}?"
+    # A bare word beside files is rather the name of a column.
+    return (
+        None if folder or "." in name else f"columns are named by options: --target {shlex.quote(name)}, --inputs a,b"
+    )
 
 
 def spooled(stream: Readable) -> Content:
