@@ -17,6 +17,8 @@ from enrelm_cli.table.csv_pieces import Block, Records, cells, lines_before, rec
 from enrelm_cli.table.sources import CsvSource, not_utf8, shorten
 
 _SHOWN = 5
+# Rows that one row may count for: beyond it sums of squares lose every other row.
+LARGEST_WEIGHT = 1e12
 
 
 @dataclass(frozen=True)
@@ -98,9 +100,9 @@ def is_number(text: str) -> bool:
 
 
 def is_no_weight(text: str) -> bool:
-    """Below 0, or infinite."""
+    """Below 0, or too large."""
     try:
-        return not 0.0 <= float(text.replace(",", ".")) < math.inf
+        return not 0.0 <= float(text.replace(",", ".")) <= LARGEST_WEIGHT
     except ValueError:
         return False
 

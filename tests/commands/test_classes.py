@@ -370,3 +370,11 @@ def test_the_curve_has_the_error_rate_and_the_log_loss_of_every_size(folder: Pat
     shown = succeed("curve", folder / "train.csv", *words).stdout
     assert "log-loss" in shown
     assert re.search(r"\brate\b", shown)  # a narrow header has it in a line of its own
+
+
+def test_classes_of_two_rows_each_cannot_be_judged_and_the_message_says_so(tmp_path: Path) -> None:
+    X, _ = smooth(60, 5)
+    done = run("fit", written(tmp_path / "pairs.csv", X, [f"c{k // 2}" for k in range(60)]), "-t", "kind", "--no-tune")
+    assert done.code == 3
+    assert "each of its 30 classes has fewer than 5 rows: none can be held out" in done.stderr
+    assert "add rows" in done.stderr

@@ -57,11 +57,16 @@ def test_the_model_is_the_same(tmp_path: Path, change: str) -> None:
 
 
 def test_a_weight_that_is_none_is_a_data_error_with_its_place(tmp_path: Path) -> None:
-    for cell, place in (("-1", "line 5: '-1'"), ("", "line 5: ''"), ("inf", "line 5: 'inf'")):
+    for cell, place in (
+        ("-1", "line 5: '-1'"),
+        ("", "line 5: ''"),
+        ("inf", "line 5: 'inf'"),
+        ("1e300", "line 5: '1e300'"),
+    ):
         weight: list[object] = [1, 2, 3, cell, *[1] * 30]
         outcome = run("fit", table(tmp_path / "t.csv", weight), "-t", "y", "--weight", "w")
         assert outcome.code == 3
-        assert "weight 'w' is missing, negative or infinite in 1 row" in outcome.stderr
+        assert "weight 'w' is missing, negative or above 1e12 in 1 row" in outcome.stderr
         assert place in outcome.stderr
         assert "0 leaves a row out" in outcome.stderr
     zero = run("fit", table(tmp_path / "t.csv", [0] * 30), "-t", "y", "--weight", "w")

@@ -25,6 +25,7 @@ from enrelm_cli.model.updating.frozen import Frozen
 from enrelm_cli.model.updating.kept import SIDES, Kept, KeptRows, KeptSums
 from enrelm_cli.phase_one.eigenbasis import SideSums
 from enrelm_cli.phase_one.frozen import rows_of
+from enrelm_cli.table.cells import LARGEST_WEIGHT
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.table import Batch, ReadOptions
 from enrelm_cli.types import Array
@@ -198,11 +199,11 @@ def _check_weights(model: AnyModel, batch: Batch) -> None:
             f"there is no column {model.encoding.weight!r}, which weighs this model's rows",
             "add it: 1 where a row counts once",
         )
-    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
+    wrong = np.flatnonzero(~((weight >= 0.0) & (weight <= LARGEST_WEIGHT)))
     if len(wrong):
         place = f"row {batch.row + int(wrong[0]) + 1:,}" if batch.row >= 0 else "some row"
         raise DataError(
-            f"{batch.origin}, {place}: weight {model.encoding.weight!r} is missing, negative or infinite",
+            f"{batch.origin}, {place}: weight {model.encoding.weight!r} is missing, negative or above 1e12",
             "a weight is a number, 0 or more: 0 leaves a row out",
         )
 

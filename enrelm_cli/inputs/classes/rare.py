@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk, Sums
 from enrelm_cli.inputs.folds import FoldSplit
 from enrelm_cli.inputs.split import HashSplit, RowSplit, Side, Sides, Split
@@ -47,6 +48,12 @@ def keeping_classes(rows: Rows, split: Split) -> Split:
     if rows.classes is None or not isinstance(split, (HashSplit, RowSplit, FoldSplit)):
         return split
     counts: Array = rows.fold(CountBySide(split, len(rows.classes)), "counting classes")["counts"]
+    if counts.sum(axis=1).max() < HANDFUL:
+        raise DataError(
+            f"target {rows.target!r}: each of its {len(rows.classes)} classes has fewer than {HANDFUL} rows: "
+            "none can be held out",
+            "put similar classes together, or add rows",
+        )
     kept = np.flatnonzero((counts.sum(axis=1) < HANDFUL) | (counts[:, Side.TRAIN] == 0.0))
     return KeptClasses(split, tuple(int(one) for one in kept)) if len(kept) else split
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.survey.cells import MOST_LEVELS, Cells, ColumnFacts, InputColumn, NumberCells
+from enrelm_cli.table.cells import LARGEST_WEIGHT
 from enrelm_cli.table.table import Batch, Kind, Roles, Table, numbers
 from enrelm_cli.types import Array
 
@@ -61,7 +62,7 @@ class WeightFacts:
 
     rows: int = 0  # of weight above 0
     zero: int = 0
-    wrong: int = 0  # missing, negative or infinite
+    wrong: int = 0  # missing, negative or too large
     total: float = 0.0
 
     def merge(self, other: WeightFacts) -> WeightFacts:
@@ -81,7 +82,7 @@ class WeightFacts:
 
 def weight_facts(rows: TargetRows) -> WeightFacts:
     w = np.ones(rows.rows) if rows.weight is None else rows.weight
-    right = np.isfinite(w) & (w > 0.0)
+    right = (w > 0.0) & (w <= LARGEST_WEIGHT)
     count = int(np.count_nonzero(right))
     return WeightFacts(count, rows.without_weight, len(w) - count, float(w[right].sum()))
 
