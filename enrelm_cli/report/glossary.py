@@ -62,6 +62,7 @@ _ERRORS = _chapter(
     as_good="Within a standard error of the best: the difference on the same rows or splits is no larger than its own "
     "standard error. One of such methods is taken, or recommended, and marked with a star.",
     interval="Share of new targets that lie between lower and upper (predict --interval).",
+    interval_score="Mean width of the intervals, plus a fine for each target outside: lower is better.",
 )
 _R2 = Term(
     "R²",
@@ -84,7 +85,7 @@ _SIZES = _chapter(
     method="What compare sets side by side: our variants, random ELMs (elm), linear regression, other libraries.",
     stopped="Why an iteration ended, or what a variant has instead of sizes.",
     selection="How the size was chosen: best, knee, smallest, all, or given (--neurons).",
-    to_best="vs best: how many times the smallest error an error is.",
+    to_best="An error divided by the smallest one of all sizes and variants.",
 )
 _MODEL = _chapter(
     "The model",
@@ -108,6 +109,11 @@ _MODEL = _chapter(
     columns="What became of each column; on a small screen, the most important ones.",
     column="Its name in the file.",
     kind="What the cells are: numbers, texts, dates, truth values.",
+    squashed="A number on a scale that is straight in the middle and flattens towards its far values.",
+    normal_score="The rank of a number among all, on the scale of a normal distribution: outliers do not matter.",
+    indicators="An input of 0 and 1 for each level of a text.",
+    also_as_categories="Beside its inputs as a number, the column has an indicator of each value.",
+    mean_target="The average target of a level, shrunk to that of all rows; of a training row, without its own fold.",
     model="The file, or why there is none.",
     target="The column that is predicted.",
     settings="What was asked for, defaults included.",
@@ -143,6 +149,13 @@ _CLASSES = _chapter(
     },
     accuracy="Share of validation rows whose most probable class is their own.",
     probabilities="How they are made: least squares with a temperature, or logistic regression.",
+    temperature="What scores are divided by before they become probabilities: fitted to left-out rows.",
+    balanced="Mean over the classes of the share of their rows that are told right: large classes count no more.",
+    Brier="Mean squared distance between the probabilities and what came true: 0 is perfect.",
+    AUC="Of two classes: how often a row of one has a higher probability of it than a row of the other; 0.5: a guess.",
+    calibration_error="How far stated probabilities are from how often they come true, on average.",
+    confusion="How many rows of each class were given each class.",
+    conformal_set="The classes that together cover the row's own as often as asked (predict --set).",
 )
 _LOG_LOSS = Term(
     "log-loss", "Mean of -log(probability of the row's own class): 0 is perfect; it punishes confident mistakes."

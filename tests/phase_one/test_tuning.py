@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from enrelm_cli.kernels.arcsine import ArcsineKernel
-from enrelm_cli.phase_one.tuning import Relevance, TuneSettings, Tuning, search, tune
-from enrelm_cli.phase_one.tuning.budget import Budget
-from enrelm_cli.phase_one.tuning.evidence import Evidence, Fit
-from enrelm_cli.phase_one.tuning.hyper import Hyper
+from enrelm_cli.phase_one.tuning import Relevance, TuneSettings, Tuning, tune
+from enrelm_cli.phase_one.tuning.evidence import Evidence
 from enrelm_cli.phase_one.tuning.ridge import ALPHAS, landmark_left_out, leave_one_out
-from enrelm_cli.phase_one.tuning.sample import Centred, Sample
 from enrelm_cli.types import Array
 
 
@@ -269,17 +266,3 @@ def test_the_inputs_of_a_column_part_widely_only_where_later_rows_ask_for_it() -
     robot = np.sin(1.5 * Z[:, 0]) * np.cos(Z[:, 1]) + 0.5 * Z[:, 2] * Z[:, 3] + 0.05 * noise
     for target, wide in ((robot, True), (Z[:, 0] + noise, False)):
         assert (tune(X, target, groups, TuneSettings(), lambda n: None).spread > 2.0) == wide
-
-
-def test_after_a_look_at_every_start_half_of_them_go_on() -> None:
-    X, y = sparse_table(300, 5, seed=22)
-    sample = Sample(X, (y - y.mean()) / y.std(), np.arange(5), TuneSettings())
-    centred, budget = Centred(sample, Hyper(np.asarray(0.2), 0.3, 0.01, 1)), Budget(10_000)
-    at, found = search._first(centred, search.NARROW, budget)
-    start = Fit(np.inf, centred.starts[at], 300)
-    assert found.value <= centred.fit(300, search.NARROW, start, search._LOOK, Budget(100)).value
-    most = len(centred.starts) * search._LOOK + len(centred.starts) // 2 * (search._FIRST_STEPS - search._LOOK)
-    assert budget.spent <= most < len(centred.starts) * search._FIRST_STEPS
-    starts = [Fit(np.inf, one, 300) for one in centred.starts]
-    each = [centred.fit(300, search.NARROW, one, search._FIRST_STEPS, Budget(100)).value for one in starts]
-    assert found.value < min(each) + 0.5  # of a log posterior

@@ -1,11 +1,10 @@
 """The search: one weight variance for each input, those of a column held together, on more and more rows.
 
 1. One variance for all inputs (`shared`) on a few hundred rows: the centre of the prior.
-2. One for each input, from several starts on few rows: after a look at each the better half goes on, and the best on
-   some more rows. Where rows are left to judge, with a narrow and a wide prior, each with starts of its own (from the
-   narrow one's best airfoil validated 0.240, not 0.219): the wide one is taken where it predicts left-out rows clearly
-   better, which smooth functions of a few inputs want (cal_housing) and wide tables of text (ames). Where rows are few,
-   with a tight and a narrow prior, judged by folds that are left out of the tuning (`few_rows`).
+2. One for each input, from several starts on few rows, the best of them on some more. Where rows are left to judge,
+   with a narrow and a wide prior: the wide one is taken where it predicts left-out rows clearly better, which smooth
+   functions of a few inputs want (cal_housing) and wide tables of text (ames). Where rows are few, with a tight and a
+   narrow prior, judged by folds that are left out of the tuning (`few_rows`).
 3. The same on up to 2,000 rows, a few steps each from where the last stage stopped and with its curvature; kept where
    it predicts left-out rows better. Few rows find kernels that are too smooth for many
    (cal_housing 0.460 with 1,000 rows, 0.430 with 2,000; bike_hour 0.256 and 0.245).
@@ -17,6 +16,7 @@ One hidden layer, unless told otherwise: two changed the error of 22 tables by 0
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -39,7 +39,6 @@ TIGHT, NARROW, WIDE = 0.5, 2.0**0.5, 5.0
 _FEW_ROWS = 20  # fewer cannot say anything about single inputs
 _SHARED_ROWS = 500
 _FIRST_ROWS, _FIRST_STEPS = 300, 25
-_LOOK = 8  # steps after which half of the starts are left
 _SOME_ROWS, _SOME_STEPS = 600, 25
 _STAGES = ((1000, 12), (2000, 8))  # (rows, steps)
 # From a fold of the same rows: the errors of its left-out rows are then those of a search from the start (friedman
@@ -93,24 +92,22 @@ def _not_each(settings: TuneSettings, rows: int, d: int, budget: Budget) -> Rele
     return None if budget.left >= 4 * STARTS else Relevance.STEPS
 
 
-def _first(centred: Centred, spread: float, budget: Budget) -> tuple[int, Fit]:
-    """The best start on few rows, and where it leads: all of them take a look, the better half goes on."""
+def _first(centred: Centred, spreads: Sequence[float], budget: Budget) -> list[list[Fit]]:
+    """For each spread, every start on few rows."""
     few = min(centred.sample.apart, _FIRST_ROWS)
-    looks = budget.share(
-        [partial(centred.fit, few, spread, Fit(np.inf, start, few), _LOOK) for start in centred.starts]
-    )
-    better = sorted(range(len(looks)), key=lambda k: looks[k].value)[: len(looks) // 2]
-    fits = budget.share([partial(centred.fit, few, spread, looks[k], _FIRST_STEPS - _LOOK) for k in better])
-    best = min(range(len(fits)), key=lambda i: fits[i].value)
-    return better[best], fits[best]
+    starts = [Fit(np.inf, start, few) for start in centred.starts]
+    tasks = [partial(centred.fit, few, spread, start, _FIRST_STEPS) for spread in spreads for start in starts]
+    fits = budget.share(tasks)
+    return [fits[at : at + len(starts)] for at in range(0, len(fits), len(starts))]
 
 
 def _by_folds(centred: Centred, budget: Budget) -> Found:
     """The spread that predicts folds best which took no part in the tuning, and all rows' fit with it."""
     sample = centred.sample
-    best, first_fit = _first(centred, NARROW, budget)
+    fits = _first(centred, (NARROW,), budget)[0]
+    best = int(np.argmin([fit.value for fit in fits]))
     spread, held_out = few_rows.judged(centred, _spreads(sample, (NARROW, TIGHT)), centred.starts[best], budget)
-    fit = centred.fit(sample.apart, spread, first_fit, _SOME_STEPS, budget)
+    fit = centred.fit(sample.apart, spread, fits[best], _SOME_STEPS, budget)
     return Found(fit, spread, Relevance.KEPT, held_out)
 
 
@@ -120,7 +117,7 @@ def _judged(centred: Centred, budget: Budget) -> Found:
     # Groups are left out whole: their rows judge, whichever of them was tuned on.
     rows = min(sample.rows // 2, _SOME_ROWS, sample.apart)
     spreads = _spreads(sample, (NARROW, WIDE))
-    starts = [_first(centred, spread, budget)[1] for spread in spreads]
+    starts = [min(fits, key=lambda one: one.value) for fits in _first(centred, spreads, budget)]
     tasks = [partial(centred.fit, rows, spread, fit, _SOME_STEPS) for spread, fit in zip(spreads, starts, strict=True)]
     fits = budget.share(tasks)
     if len(fits) == 1:
