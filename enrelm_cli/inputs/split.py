@@ -41,6 +41,7 @@ _LEAST_UNITS, _LEAST_GROUPS = 2, 1
 _NEW = 0.1
 # A table is no more than so many copies of one: rows that are equal more often have few inputs.
 _MOST_COPIES = 4
+_FEW_DIFFERENT = 20  # rows
 
 
 class Side(IntEnum):
@@ -241,10 +242,11 @@ def mostly_repeats(key: Keys, rows: int, target: Keys | None = None) -> bool:
 
 def _without_copies(key: Keys, target: Keys) -> Keys:
     """Of rows that are equal in inputs and target, the first, unless there is another reason for it: a few inputs that
-    say the target have many rows each, and targets of few values are equal by chance, but then not all equally often.
+    say the target have many rows each, and few inputs or targets are equal by chance, but then not all equally often.
     """
     _, first, copies = np.unique(combine([key, target]), return_index=True, return_counts=True)
-    by_chance = 2 * len(np.unique(target)) <= len(first) and np.gcd.reduce(copies) == 1
+    few = len(first) < _FEW_DIFFERENT or 2 * len(np.unique(target)) <= len(first)
+    by_chance = few and np.gcd.reduce(copies) == 1
     return key if by_chance or len(key) > _MOST_COPIES * len(first) else key[first]
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -45,6 +45,7 @@ def robust(raw: Array, columns: tuple[Column, ...], y: Array | None = None) -> I
 
 
 @settings(deadline=None)
+@example(np.array([0.0, 1.79769313e308, *[-8.98846567e307] * 7]), np.zeros(5))
 @given(arrays(float, st.integers(1, 60), elements=cells), arrays(float, 5, elements=cells))
 def test_inputs_of_any_numbers_are_finite_and_small(fitted: Array, new: Array) -> None:
     found = robust(fitted[:, None], (NUMBER,))

@@ -134,6 +134,11 @@ def test_rows_that_are_equal_because_inputs_are_few_do_repeat() -> None:
             assert mostly_repeats(keys(distinct)[place], 400, hash_numbers(y.astype(float)))
 
 
+def test_ten_rows_of_three_inputs_that_say_the_target_do_repeat() -> None:
+    place = np.repeat([0, 1, 2], [3, 4, 3])
+    assert mostly_repeats(keys(3)[place], 10, hash_numbers(place.astype(float)))
+
+
 def test_rows_of_one_input_get_a_key_each_whatever_their_order() -> None:
     rng = np.random.default_rng(0)
     key, y = keys(3)[rng.integers(0, 3, 200)], hash_numbers(rng.integers(0, 2, 200))

@@ -240,8 +240,11 @@ def _median_distance(x: Array, centre: float, weight: Weights) -> float:
     if not apart.any():
         return 0.0
     if weight is None:
-        return 2.0 * float(np.median(distance[apart]))
-    return 2.0 * float(quantile(distance[apart], 0.5, weight[apart]))
+        # Halved again: the median of an even count adds two of them up.
+        half = 2.0 * float(np.median(distance[apart] / 2.0))
+    else:
+        half = float(quantile(distance[apart], 0.5, weight[apart]))
+    return min(2.0 * half, np.finfo(float).max)
 
 
 def _normal(place: int, part: str, values: Array, counts: Array) -> Scores:
