@@ -77,6 +77,15 @@ def test_separated_scores_have_a_finite_temperature() -> None:
     assert 1.0 < found.slope <= 1e4
 
 
+@pytest.mark.parametrize("rows", [20, 400])
+def test_rows_that_are_all_right_leave_the_doubt_of_one_that_is_not(rows: int) -> None:
+    scale = ClassScale(np.array([rows / 2.0, rows / 2.0]))
+    codes = np.repeat([0, 1], rows // 2)
+    z = scale.forward(codes.astype(float))
+    p = calibrated("temperature", scores_of(scale, z, codes)).probabilities(scale, z)
+    np.testing.assert_allclose(p[np.arange(rows), codes], 1.0 - 1.0 / (rows / 2 + 2), rtol=1e-3)
+
+
 def test_without_a_score_the_probabilities_are_the_shares() -> None:
     scale = ClassScale(np.array([300.0, 100.0]))
     p = Calibration("temperature", 2.0, 1.0).probabilities(scale, np.zeros(1))
