@@ -14,7 +14,7 @@ from functools import partial, reduce
 
 import numpy as np
 
-from enrelm_cli.commands.steps import Opened, PhaseOne, phase_one, split_rows
+from enrelm_cli.commands.steps import Opened, PhaseOne, phase_one, split_rows, with_layers
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.fold.folds import Sums
 from enrelm_cli.fold.parts import part_of_run
@@ -108,7 +108,8 @@ def begun(
     phases = phases_of([one.data for one in folds], method, [one.start for one in wanted], timer)
     if not variants:
         wanted = [one for one in wanted if one.pays(phases[0].starts[one.start].basis)]
-    return folds, phases, wanted
+    targets = len(dataset.rows.targets)
+    return folds, [with_layers(phase, wanted, targets, method, timer) for phase in phases], wanted
 
 
 def taken(chosen: Sequence[Chosen]) -> Chosen:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from enrelm_cli.inputs.classes.rare import keeping_classes
 from enrelm_cli.inputs.dataset import Dataset, split_of
 from enrelm_cli.inputs.split import Cut, Everything, Split
 from enrelm_cli.inputs.training import Training, training
 from enrelm_cli.judge.baselines import LinearRows
+from enrelm_cli.kernels import activation
 from enrelm_cli.phase_one.eigenbasis import SideSums
 from enrelm_cli.phase_one.phase_one import (
     JOINED,
     Basis,
     Start,
     Tuned,
-    basis_beside,
+    bases_of,
     basis_of,
-    no_sums,
     restarted,
     tune,
     tune_again,
+    with_layer,
 )
 from enrelm_cli.phase_one.phase_one import refit as joined
 from enrelm_cli.settings import MethodSettings, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
+from enrelm_cli.variants._variant import Variant
 
 
 @dataclass(frozen=True)
@@ -73,24 +75,42 @@ def phase_one(
 
     `near`: what another fold of the rows tuned.
     """
-    bases: dict[Start, Timed] = {}
-    linear: SideSums | None = None
     # Leaves come last: what they need is made for the kernel variant, too.
-    for start in sorted(dict.fromkeys(starts), key=lambda one: one is Start.LEAVES):
+    wanted = sorted(dict.fromkeys(starts), key=lambda one: one is Start.LEAVES)
+    own = [one for one in wanted if one is not Start.LEAVES or Start.TUNED not in wanted]
+    # One kernel for all of them where nothing is tuned.
+    own = own if method.kernel.tune else own[:1]
+    bases, linear = _bases(data, method, own, timer, near or {})
+    for start in (one for one in wanted if one not in own):
+        begin = timer.total
         if start is Start.LEAVES and Start.TUNED in bases:
             bases[start] = bases[Start.TUNED]
-            continue
-        begin = timer.total
-        if bases and not method.kernel.tune:
-            basis = restarted(next(iter(bases.values())).basis, start)
         else:
-            tuned = _tuned(data, method, start, timer, (near or {}).get(start))
-            with timer("kernel and eigenvectors"):
-                beside = no_sums if linear else LinearRows(data.view, JOINED)
-                basis, sums = basis_beside(tuned, method, beside)
-            linear = linear or sums
-        bases[start] = Timed(basis, timer.total - begin)
+            bases[start] = Timed(restarted(bases[own[0]].basis, start), timer.total - begin)
     return PhaseOne(bases, linear)
+
+
+def _bases(
+    data: Training, method: MethodSettings, starts: Sequence[Start], timer: Stopwatch, near: Mapping[Start, Tuned]
+) -> tuple[dict[Start, Timed], SideSums | None]:
+    """Rows in memory are passed over for each start, which tells their seconds apart; a stream is read once for all."""
+    tuned: dict[Start, Tuned] = {}
+    seconds: dict[Start, float] = {}
+    for start in starts:
+        begin = timer.total
+        tuned[start] = _tuned(data, method, start, timer, near.get(start))
+        seconds[start] = timer.total - begin
+    bases: dict[Start, Timed] = {}
+    linear: SideSums | None = None
+    for group in [[one] for one in starts] if data.rows.in_memory else [starts] if starts else []:
+        begin = timer.total
+        with timer("kernel and eigenvectors"):
+            beside = () if linear else (LinearRows(data.view, JOINED),)
+            made, sums = bases_of([tuned[start] for start in group], method, beside)
+        linear = linear or sums[0]
+        for start, basis in zip(group, made, strict=True):
+            bases[start] = Timed(basis, seconds[start] + timer.total - begin)
+    return bases, linear
 
 
 def _tuned(data: Training, method: MethodSettings, start: Start, timer: Stopwatch, near: Tuned | None) -> Tuned:
@@ -98,6 +118,21 @@ def _tuned(data: Training, method: MethodSettings, start: Start, timer: Stopwatc
         return tune(data, method, start)
     with timer("tuning"):
         return tune(data, method, start, near=near)
+
+
+def with_layers(
+    phase: PhaseOne, variants: Sequence[Variant], targets: int, method: MethodSettings, timer: Stopwatch
+) -> PhaseOne:
+    """Hidden weights of every eigenvector, made once where several variants or targets need them."""
+    each = [one.start for one in variants if one.hidden]
+    starts = dict(phase.starts)
+    for start in dict.fromkeys(each):
+        if each.count(start) * targets > 1:
+            begin = timer.total
+            with timer("output weights"):
+                basis = with_layer(starts[start].basis, activation.named(method.kernel.activation))
+            starts[start] = Timed(basis, starts[start].seconds + timer.total - begin)
+    return replace(phase, starts=starts)
 
 
 def refit_everything(basis: Basis, method: MethodSettings, opened: Opened) -> Basis:

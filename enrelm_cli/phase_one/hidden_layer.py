@@ -12,6 +12,7 @@ import numpy as np
 from enrelm_cli.fold.folds import Chunk, Sums
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
+from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels.activation import Activation
 from enrelm_cli.model.features import BLOCK, HiddenLayer
 from enrelm_cli.phase_one.eigenbasis import EigenBasis
@@ -46,7 +47,8 @@ class InverseRows:
         return NormalSums(X.T @ X, BX)
 
 
-def hidden_layer(sums: Sums, sigma: Activation) -> HiddenLayer:
-    """W from the folded sums."""
+def layer_of(data: Training, basis: EigenBasis, sigma: Activation) -> HiddenLayer:
+    """W of the eigenvectors of a basis: one pass over the rows."""
+    sums = data.fold(InverseRows(data.view, basis, sigma), "hidden layer")
     W = sums["normal"].solve().T
     return HiddenLayer(np.ascontiguousarray(W), np.zeros(len(W)), sigma)

@@ -11,7 +11,7 @@ then follow from small matrices, without another pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,9 @@ from enrelm_cli.inputs.split import CountSides, Side, TrainOnValidation
 from enrelm_cli.inputs.targets.rows import sums_with_target
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.kernels import nngp
+from enrelm_cli.kernels.activation import Activation
 from enrelm_cli.kernels.arcsine import Kernel
-from enrelm_cli.model.features import KernelFeatures
+from enrelm_cli.model.features import HiddenLayer, KernelFeatures
 from enrelm_cli.phase_one.eigenbasis import (
     CountRows,
     EigenBasis,
@@ -38,6 +39,7 @@ from enrelm_cli.phase_one.eigenbasis import (
 )
 from enrelm_cli.phase_one.explore import following, search
 from enrelm_cli.phase_one.frozen import LayerGram
+from enrelm_cli.phase_one.hidden_layer import layer_of
 from enrelm_cli.phase_one.landmarks import PAPER_LANDMARKS, Landmarks, check_all, choose, kernel_landmarks
 from enrelm_cli.phase_one.several import eigen_of_target, with_scales
 from enrelm_cli.settings import ALL_ROWS, KernelSettings, MethodSettings
@@ -200,28 +202,39 @@ class Unsummed:
         return self
 
 
-def no_sums(chunk: Chunk) -> Sums:
-    return Sums({})
+@dataclass(frozen=True)
+class Summing:
+    """What a kernel takes of a pass over the rows, and what becomes of it."""
+
+    partial: Callable[[Chunk], Any]
+    label: str
+    made: Callable[[Any], Gram | Counts | Unsummed]
 
 
-def sums_of(
-    data: Training, kernel: Kernel, landmarks: Landmarks, beside: Callable[[Chunk], Any] = no_sums
-) -> tuple[Gram | Counts, Any]:
-    """One pass over the rows: the sums of a kernel, and what another partial makes of the same rows."""
+def summing(data: Training, kernel: Kernel, landmarks: Landmarks) -> Summing:
     if landmarks.complete:
         rows = CountRows(data.view, np.sort(landmarks.key))
-        counts, other = data.fold(Together((rows, beside)), "counting rows").values
-        return Counts(kernel, landmarks, counts), other
+        return Summing(rows, "counting rows", lambda counts: Counts(kernel, landmarks, counts))
     projection = landmark_projection(kernel, landmarks)
     gram = GramRows(data.view, kernel.prepare(landmarks.Z), projection, JOINED)
-    sums, other = data.fold(Together((gram, beside)), "Gram matrix").values
-    return Gram(kernel, landmarks, projection, sums), other
+    return Summing(gram, "Gram matrix", lambda sums: Gram(kernel, landmarks, projection, sums))
+
+
+def counting(data: Training, kernel: Kernel, landmarks: Landmarks) -> Summing:
+    """For who sums over the rows himself."""
+    rows = CountSides(data.view.split)
+    return Summing(rows, "counting rows", lambda sides: Unsummed(kernel, landmarks, sides))
+
+
+def sums_of(data: Training, kernel: Kernel, landmarks: Landmarks) -> Gram | Counts | Unsummed:
+    """One pass over the rows."""
+    one = summing(data, kernel, landmarks)
+    return one.made(data.fold(one.partial, one.label))
 
 
 def eigenbasis_of(data: Training, kernel: Kernel, landmarks: Landmarks, centred: bool) -> EigenBasis:
     """Kernel and eigenvectors of the training rows."""
-    sums, _ = sums_of(data, kernel, landmarks)
-    return sums.eigenbasis(centred)
+    return sums_of(data, kernel, landmarks).eigenbasis(centred)
 
 
 @dataclass(frozen=True)
@@ -232,6 +245,7 @@ class Basis:
     sums: Gram | Counts | Unsummed | LayerGram
     eigen: EigenBasis
     sides: tuple[Side, ...] = (Side.TRAIN,)  # of the sums, whose rows train
+    hidden: HiddenLayer | None = None  # of every eigenvector, where several need it (`with_layer`)
 
     @property
     def data(self) -> Training:
@@ -245,7 +259,8 @@ class Basis:
     def of_target(self, place: int) -> Basis:
         """The same for one of several targets."""
         tuned = replace(self.tuned, data=self.data.of_target(place))
-        return Basis(tuned, self.sums.of_target(place), eigen_of_target(self.eigen, place), self.sides)
+        eigen = eigen_of_target(self.eigen, place)
+        return replace(self, tuned=tuned, sums=self.sums.of_target(place), eigen=eigen)
 
     def on(self, scale: Scale) -> Basis:
         """The same basis, whose predictions come back through another scale of the same transform."""
@@ -265,18 +280,28 @@ class Basis:
 
 def basis_of(tuned: Tuned, method: MethodSettings) -> Basis:
     """One pass over the rows."""
-    return basis_beside(tuned, method, no_sums)[0]
+    return bases_of([tuned], method)[0][0]
 
 
-def basis_beside(tuned: Tuned, method: MethodSettings, partial: Callable[[Chunk], Any]) -> tuple[Basis, Any]:
-    """The basis, and what another partial makes of the same pass."""
-    data, kernel = tuned.data, tuned.kernel
-    landmarks = choose_landmarks(data, method.landmarks, tuned.most_landmarks)
-    if tuned.start is Start.LEAVES:
-        sides, other = data.fold(Together((CountSides(data.view.split), partial)), "counting rows").values
-        return basis_from(tuned, Unsummed(kernel, landmarks, sides)), other
-    sums, other = sums_of(data, kernel, landmarks, partial)
-    return basis_from(tuned, sums), other
+def bases_of(
+    each: Sequence[Tuned], method: MethodSettings, beside: Sequence[Callable[[Chunk], Any]] = ()
+) -> tuple[list[Basis], tuple[Any, ...]]:
+    """The bases of several kernels, and what other partials make of the same pass: one for all of them."""
+    sums = [_summing(one, method) for one in each]
+    partials = (*(one.partial for one in sums), *beside)
+    found = each[0].data.fold(Together(partials), " and ".join(dict.fromkeys(one.label for one in sums))).values
+    made = [basis_from(one, of.made(part)) for one, of, part in zip(each, sums, found, strict=False)]
+    return made, found[len(sums) :]
+
+
+def _summing(tuned: Tuned, method: MethodSettings) -> Summing:
+    landmarks = choose_landmarks(tuned.data, method.landmarks, tuned.most_landmarks)
+    return (counting if tuned.start is Start.LEAVES else summing)(tuned.data, tuned.kernel, landmarks)
+
+
+def with_layer(basis: Basis, sigma: Activation) -> Basis:
+    """The hidden weights of every eigenvector, for all variants and targets that need some: one pass over the rows."""
+    return replace(basis, hidden=layer_of(basis.data, basis.eigen, sigma))
 
 
 def restarted(basis: Basis, start: Start) -> Basis:

@@ -31,6 +31,8 @@ class Variant(ABC):
     complexity: ClassVar[int] = 30
     # Sums over rows are all that it takes; else a model that is to be updated keeps every row, and `auto` passes it by.
     from_sums: ClassVar[bool] = False
+    # It computes hidden weights from eigenvectors: those of all of them are made once where several variants do.
+    hidden: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:

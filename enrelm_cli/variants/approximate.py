@@ -16,7 +16,7 @@ from enrelm_cli.model.features import HiddenLayer, KernelFeatures
 from enrelm_cli.model.network import Network
 from enrelm_cli.model.updating.frozen import Frozen, FrozenLayer
 from enrelm_cli.phase_one.eigenbasis import EigenBasis
-from enrelm_cli.phase_one.hidden_layer import InverseRows, hidden_layer
+from enrelm_cli.phase_one.hidden_layer import layer_of
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.variants._variant import Variant
@@ -30,11 +30,12 @@ def order(basis: EigenBasis, n: int) -> NDArray[np.int64]:
     return np.argsort(-lengths(basis.c), kind="stable")[:n]
 
 
-def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int) -> Network:
-    """Algorithm 2: only the n chosen columns of U need hidden weights."""
-    chosen = basis.take(order(basis, n))
-    sums = data.fold(InverseRows(data.view, chosen, sigma), "hidden layer")
-    return Network(hidden_layer(sums, sigma), chosen.c, basis.y_mean)
+def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int, hidden: HiddenLayer | None = None) -> Network:
+    """Algorithm 2: only the n chosen columns of U need hidden weights. `hidden`: those of all columns, if known."""
+    columns = order(basis, n)
+    chosen = basis.take(columns)
+    layer = layer_of(data, chosen, sigma) if hidden is None else hidden.take(columns)
+    return Network(layer, chosen.c, basis.y_mean)
 
 
 def fit_frozen(basis: EigenBasis, layer: HiddenLayer, n: int) -> Network:
@@ -48,17 +49,18 @@ class Approximate(Variant):
     start = Start.PAPER
     complexity = 10
     from_sums = True
+    hidden = True
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
         if basis.layer is not None:
             return fit_frozen(basis.eigen, basis.layer.layer, n)
-        return fit(basis.data, basis.eigen, activation.named(method.kernel.activation), n)
+        return fit(basis.data, basis.eigen, activation.named(method.kernel.activation), n, basis.hidden)
 
     def freeze(self, basis: Basis, method: MethodSettings) -> Frozen:
         """The hidden weights of every eigenvector, and the functions phi that they stand for."""
         sigma, features = activation.named(method.kernel.activation), basis.eigen.features
         assert isinstance(features, KernelFeatures)
-        layer = hidden_layer(basis.data.fold(InverseRows(basis.data.view, basis.eigen, sigma), "hidden layer"), sigma)
+        layer = basis.hidden or layer_of(basis.data, basis.eigen, sigma)
         return FrozenLayer(features.kernel, layer, features.Z, features.P)
 
 

@@ -30,7 +30,7 @@ from enrelm_cli.model.features import BLOCK, HiddenLayer
 from enrelm_cli.model.network import Network
 from enrelm_cli.model.updating.frozen import Frozen, FrozenLayer
 from enrelm_cli.phase_one.eigenbasis import EigenBasis
-from enrelm_cli.phase_one.hidden_layer import InverseRows, hidden_layer
+from enrelm_cli.phase_one.hidden_layer import layer_of
 from enrelm_cli.phase_one.phase_one import Basis, Start
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array
@@ -174,9 +174,16 @@ class StagewiseSettings:
     max_steps: int = MAX_STEPS
 
 
-def fit(data: Training, basis: EigenBasis, sigma: Activation, n: int, settings: StagewiseSettings) -> Network:
-    """Algorithm 3 on the outputs of every neuron of the basis."""
-    layer = hidden_layer(data.fold(InverseRows(data.view, basis, sigma), "hidden layer"), sigma)
+def fit(
+    data: Training,
+    basis: EigenBasis,
+    sigma: Activation,
+    n: int,
+    settings: StagewiseSettings,
+    hidden: HiddenLayer | None = None,
+) -> Network:
+    """Algorithm 3 on the outputs of every neuron of the basis. `hidden`: their weights, if known."""
+    layer = hidden or layer_of(data, basis, sigma)
     gram = data.fold(GramOfLayer(data.view, layer, basis.y_mean), "stagewise Gram matrix")
     # Neurons are no columns of the eigenbasis, whose sums tell nothing of their errors.
     return replace(walked(layer, gram, basis.y_mean, n, data.weight, settings), order=None)
@@ -199,6 +206,7 @@ class Incremental(Variant):
     start = Start.PAPER
     complexity = 20
     from_sums = True
+    hidden = True
 
     def fit(self, basis: Basis, method: MethodSettings, n: int) -> Network:
         # The weights of the first n neurons go on moving while later ones come in: the path is walked to its end.
@@ -207,12 +215,12 @@ class Incremental(Variant):
         if frozen is not None:
             sums = frozen.centred(basis.sides)
             return walked(frozen.layer, sums, basis.eigen.y_mean, most, basis.data.weight, steps)
-        return fit(basis.data, basis.eigen, sigma, most, steps)
+        return fit(basis.data, basis.eigen, sigma, most, steps, basis.hidden)
 
     def freeze(self, basis: Basis, method: MethodSettings) -> Frozen:
         """The hidden weights of every eigenvector: the path is walked again from S'S and S'y."""
         data, sigma = basis.data, activation.named(method.kernel.activation)
-        layer = hidden_layer(data.fold(InverseRows(data.view, basis.eigen, sigma), "hidden layer"), sigma)
+        layer = basis.hidden or layer_of(data, basis.eigen, sigma)
         return FrozenLayer(basis.tuned.kernel, layer, np.zeros((0, data.d)), np.zeros((0, 0)))
 
 

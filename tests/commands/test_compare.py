@@ -60,8 +60,8 @@ def test_phase_one_is_computed_once_for_each_start_of_a_split(
     sample_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    computed = steps.basis_beside
-    monkeypatch.setattr(steps, "basis_beside", lambda *a: (asked.append(a[0].start.name), computed(*a))[1])
+    computed = steps.bases_of
+    monkeypatch.setattr(steps, "bases_of", lambda *a: (asked.extend(one.start.name for one in a[0]), computed(*a))[1])
     compared(sample_data / "linear.csv", "approximate", "incremental", "kernel", repeats=1)
     assert sorted(asked) == ["PAPER", "TUNED"]
 

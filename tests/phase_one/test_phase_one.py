@@ -73,7 +73,7 @@ def test_a_refit_from_the_sums_is_a_fit_of_all_rows_with_the_same_features(varia
     joined = refit(one)
     assert joined is not None
     everything = Training(data.rows, replace(data.view, split=Everything()), data.rows.total)
-    sums, _ = sums_of(everything, one.tuned.kernel, one.landmarks)
+    sums = sums_of(everything, one.tuned.kernel, one.landmarks)
     afresh = Basis(replace(one.tuned, data=everything), sums, sums.eigenbasis(one.tuned.start.centred))
     new = np.random.default_rng(0).standard_normal((30, 6))
     np.testing.assert_allclose(train(variant, joined).predict(new), train(variant, afresh).predict(new), atol=1e-7)
