@@ -93,14 +93,15 @@ def kept(name: str) -> list[bytes]:
 
 
 def fuzz(
-    corpus: list[bytes], check: Callable[[bytes], str], seconds: float, most: int | None = None, keep: str = ""
+    corpus: list[bytes], check: Callable[[bytes], str], seconds: float, least: int = 0, keep: str = ""
 ) -> dict[str, int]:
-    """Mutate until the time is up; how often each outcome came."""
+    """Mutate until the time is up and `least` inputs are through, however busy the machine; how often each outcome
+    came."""
     random_, coverage, outcomes = random.Random(SEED), Coverage(), dict[str, int]()
     for data in corpus:
         coverage.reaches_more(lambda data=data: _checked(check, data))
     grown, end, count = list(corpus), time.monotonic() + seconds, 0
-    while time.monotonic() < end and (most is None or count < most):
+    while count < least or time.monotonic() < end:
         data = mutated(random_.choice(grown), random_, grown)
         outcome, more = coverage.reaches_more(lambda data=data: _checked(check, data))
         if more:

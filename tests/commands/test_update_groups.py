@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 
 from enrelm_cli.commands.saved import load_models
-from enrelm_cli.errors import ModelFileError
 from enrelm_cli.inputs.split import Side
-from enrelm_cli.model import artifact
 from enrelm_cli.model.model import Model
-from enrelm_cli.variants import VARIANTS, named
 from tests.cli_runner import run, succeed
+from tests.updates import NUMBERS, refuse, write, write_parts
 
-NUMBERS = [name for name in VARIANTS if named(name).numbers]
 FIT = ("-t", "y", "--no-tune", "--weight-variance", 100, "--bias-variance", 0.3, "--updatable")
 PARTS, ROWS = 3, 100
 RAW = np.column_stack([np.linspace(-2, 2, 20), np.linspace(1, -1, 20)])
@@ -33,10 +30,7 @@ def lines(rng: np.random.Generator, rows: int) -> list[str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where, rng = tmp_path_factory.mktemp("groups"), np.random.default_rng(2)
-    parts = [lines(rng, ROWS) for _ in range(PARTS)]
-    for k, part in enumerate(parts):
-        (where / f"{k}.csv").write_text("\n".join(["a,b,who,y", *part]) + "\n")
-    (where / "all.csv").write_text("\n".join(["a,b,who,y", *(row for part in parts for row in part)]) + "\n")
+    write_parts(where, "a,b,who,y", [lines(rng, ROWS) for _ in range(PARTS)])
     for variant in NUMBERS:
         succeed("fit", where / "0.csv", *FIT, "--variant", variant, "--group", "who", "-o", where / f"{variant}.joblib")
     return where
@@ -95,8 +89,7 @@ def test_shards_with_groups_merge_and_missing_columns_are_named(folder: Path, tm
     succeed("merge", parent, *shards, "-o", merged)
     succeed("fit", folder / "all.csv", "--like", parent, "-o", other)
     np.testing.assert_allclose(model(merged).predict(RAW), model(other).predict(RAW), rtol=1e-8, atol=1e-10)
-    bare = tmp_path / "bare.csv"
-    bare.write_text("a,b,y\n1,2,3\n")
+    bare = write(tmp_path / "bare.csv", "a,b,y", ["1,2,3"])
     refused = run("update", parent, bare, "-o", other)
     assert refused.code == 3
     assert "'who'" in refused.stderr
@@ -106,13 +99,7 @@ def test_shards_with_groups_merge_and_missing_columns_are_named(folder: Path, tm
 
 def test_a_file_with_odd_groups_is_no_model(folder: Path) -> None:
     for place, nonsense in ((("groups",), []), (("groups",), [{"name": 1}]), (("sample", "group"), None)):
-        document = artifact.load(str(folder / "kernel.joblib"))
-        inner = document["kept"]
-        for key in place[:-1]:
-            inner = inner[key]
-        inner[place[-1]] = nonsense
-        with pytest.raises(ModelFileError):
-            Model.from_document(document)
+        refuse(folder / "kernel.joblib", ("kept", *place), nonsense)
 
 
 @pytest.mark.parametrize(

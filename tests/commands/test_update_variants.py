@@ -6,23 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from enrelm_cli.commands.saved import load_model
-from enrelm_cli.commands.updating.finish import finish
-from enrelm_cli.commands.updating.sums import Added, sums_of_table
-from enrelm_cli.fold.folds import LocalEngine
 from enrelm_cli.model.model import Model
-from enrelm_cli.model.updating import kept
-from enrelm_cli.model.updating.kept import KeptSums
-from enrelm_cli.settings import ReadOptions
 from enrelm_cli.types import Array
 from enrelm_cli.variants import VARIANTS, named
 from tests.cli_runner import run, succeed
+from tests.updates import NUMBERS, check_sequences, rows_of, write, write_parts
 
 PARTS, ROWS = 4, 60
-NUMBERS = [name for name in VARIANTS if named(name).numbers]
+HEAD = "a,b,c,w,y,two,three"
+FIT = ("--inputs", "a,b,c", "--no-tune", "--weight-variance", 0.5, "--bias-variance", 0.3, "--updatable")
 CLASSES = [(name, target) for name in VARIANTS for target in ("two", "three")]
 QUICK = [*((name, "y") for name in NUMBERS), ("incremental", "three")]
 TASKS = [*QUICK, *(pytest.param(*one, marks=pytest.mark.slow) for one in CLASSES if one not in QUICK)]
@@ -40,42 +34,18 @@ def lines(rng: np.random.Generator, rows: int) -> list[str]:
     return [f"{a:.6f},{b:.6f},{c:.6f},{n},{t:.6f},{two},{three}" for (a, b, c), n, t, two, three in cells]
 
 
-def write(path: Path, rows: list[str]) -> Path:
-    path.write_text("\n".join(["a,b,c,w,y,two,three", *rows]) + "\n")
-    return path
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four tables of different rows, and the rows of all of them."""
     where, rng = tmp_path_factory.mktemp("variants"), np.random.default_rng(3)
-    parts = [lines(rng, ROWS * (2 if k == 0 else 1)) for k in range(PARTS)]
-    for k, part in enumerate(parts):
-        write(where / f"{k}.csv", part)
-    write(where / "all.csv", [row for part in parts for row in part])
-    return where
-
-
-FITTED: dict[tuple[str, str], Path] = {}
+    return write_parts(where, HEAD, [lines(rng, ROWS * (2 if k == 0 else 1)) for k in range(PARTS)])
 
 
 def parent(folder: Path, variant: str, target: str, *more: object) -> Path:
     """The model of the first table."""
-    path = folder / f"{variant}-{target}{len(more)}.joblib"
-    if (str(folder), path.name) not in FITTED:
-        words = (
-            "--inputs",
-            "a,b,c",
-            "--variant",
-            variant,
-            "--no-tune",
-            "--weight-variance",
-            0.5,
-            "--bias-variance",
-            0.3,
-        )
-        succeed("fit", folder / "0.csv", "-t", target, *words, "--updatable", *more, "-o", path)
-        FITTED[str(folder), path.name] = path
+    path = folder / f"{variant}-{target}-{'-'.join(map(str, more))}.joblib"
+    if not path.exists():
+        succeed("fit", folder / "0.csv", "-t", target, *FIT, "--variant", variant, *more, "-o", path)
     return path
 
 
@@ -85,18 +55,6 @@ RAW = np.column_stack([np.linspace(-2, 2, 25), np.linspace(2, -2, 25), np.cos(np
 def told(model: Model) -> Array:
     """What it says of some rows: numbers, or probabilities."""
     return model.predict(RAW) if model.classes is None else model.probabilities(RAW)
-
-
-def known(path: Path, folder: Path) -> tuple[Model, list[Added]]:
-    model = load_model(str(path))
-    assert model.kept is not None
-    tables = [(str(folder / f"{k}.csv"),) for k in range(PARTS)]
-    return model, [sums_of_table(model, model.kept, one, ReadOptions(), LocalEngine(1))[0] for one in tables]
-
-
-def finished(model: Model, sums: KeptSums) -> Model:
-    assert model.kept is not None
-    return finish((model,), model.kept.with_sums(sums), LocalEngine(1))[0].model
 
 
 @pytest.mark.parametrize(("variant", "target"), TASKS)
@@ -124,37 +82,8 @@ def test_an_update_is_a_fit_of_all_rows_with_the_same_features(
 def test_any_sequence_of_updates_removals_and_merges_ends_in_the_model_of_the_rows_left(
     folder: Path, variant: str, target: str
 ) -> None:
-    model, parts = known(parent(folder, variant, target), folder)
-    assert model.kept is not None
-    first = model.kept.sums
-    ends: dict[frozenset[int], Array] = {}
-
-    @given(
-        st.permutations(range(1, PARTS)),
-        st.lists(st.integers(1, PARTS - 1), max_size=PARTS - 1, unique=True),
-        st.booleans(),
-    )
-    @settings(max_examples=4, deadline=None)
-    def check(order: list[int], removed: list[int], shards: bool) -> None:
-        if shards:
-            # Each table in a place of its own, then put together.
-            sums = kept.merged([parts[order[0]].sums, first, *(parts[k].sums for k in order[1:])])
-            for k in removed:
-                sums, strangers = sums.without(parts[k].sums)
-                assert strangers == 0
-        else:
-            sums = first
-            for k in order:
-                sums = sums.merge(parts[k].sums)
-                if k in removed:
-                    sums, strangers = sums.without(parts[k].sums)
-                    assert strangers == 0
-        left = frozenset(range(PARTS)) - set(removed)
-        if left not in ends:
-            ends[left] = told(finished(model, kept.merged([parts[k].sums for k in sorted(left)])))
-        np.testing.assert_allclose(told(finished(model, sums)), ends[left], rtol=1e-8, atol=1e-10)
-
-    check()
+    model = load_model(str(parent(folder, variant, target)))
+    check_sequences(model, folder, PARTS, lambda made: told(made[0]), examples=4)
 
 
 @pytest.mark.parametrize(("variant", "target"), QUICK)
@@ -174,7 +103,7 @@ def test_weights_count_in_an_update_as_they_do_in_a_fit(
 def test_a_class_that_the_fit_had_not_seen_is_named(folder: Path, tmp_path: Path) -> None:
     model = parent(folder, "incremental", "three")
     before = model.read_bytes()
-    odd = write(tmp_path / "odd.csv", ["0.1,0.2,0.3,1,0.5,yes,low", "0.3,0.1,0.2,1,0.5,no,bottom"])
+    odd = write(tmp_path / "odd.csv", HEAD, ["0.1,0.2,0.3,1,0.5,yes,low", "0.3,0.1,0.2,1,0.5,no,bottom"])
     outcome = run("update", model, odd)
     assert outcome.code == 3
     assert "odd.csv: classes of 'three' that this model does not have: 'bottom' (1 row)" in outcome.stderr
@@ -194,9 +123,10 @@ def test_classes_have_counts_figures_and_drift(folder: Path, tmp_path: Path) -> 
     assert "accuracy" in shown
     swapped = write(
         tmp_path / "swapped.csv",
+        HEAD,
         [
             row.replace(",yes,", ",?,").replace(",no,", ",yes,").replace(",?,", ",no,")
-            for row in (folder / "2.csv").read_text().splitlines()[1:]
+            for row in rows_of(folder / "2.csv")
         ],
     )
     gate = run("update", model, swapped, "--fail-drift", 2, "-o", out)
@@ -206,21 +136,8 @@ def test_classes_have_counts_figures_and_drift(folder: Path, tmp_path: Path) -> 
 
 def test_auto_takes_a_variant_that_needs_no_rows(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "auto.joblib"
-    report = succeed(
-        "fit",
-        folder / "0.csv",
-        "-t",
-        "y",
-        "--inputs",
-        "a,b",
-        "--tune-steps",
-        20,
-        "--updatable",
-        "-o",
-        out,
-        "--format",
-        "json",
-    ).json
+    words = ("-t", "y", "--inputs", "a,b", "--tune-steps", 20, "--updatable", "-f", "json")
+    report = succeed("fit", folder / "0.csv", *words, "-o", out).json
     assert named(report["variant"]).from_sums
     assert {one["variant"] for one in report["candidates"]} == {name for name in NUMBERS if named(name).from_sums}
 

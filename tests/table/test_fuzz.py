@@ -126,7 +126,7 @@ def test_a_table_that_the_fuzzer_found_is_read_or_refused(tmp_path: Path, name: 
 
 
 def test_mutated_tables_are_read_or_refused(tmp_path: Path) -> None:
-    outcomes = fuzz(table_corpus(), lambda data: read_table(tmp_path, data), 3.0, most=300)
+    outcomes = fuzz(table_corpus(), lambda data: read_table(tmp_path, data), 0.0, least=150)
     assert len(outcomes) >= 2
 
 
@@ -214,13 +214,13 @@ def _scrambled(value: object, random_: random.Random, share: float) -> object:
 
 
 def test_mutated_models_are_read_or_refused(tmp_path: Path, model_corpus: list[bytes]) -> None:
-    outcomes = fuzz(model_corpus, model_reader(tmp_path, model_corpus), 2.0, most=400)
+    outcomes = fuzz(model_corpus, model_reader(tmp_path, model_corpus), 0.0, least=400)
     assert outcomes["refused"] > 10
 
 
 def test_scrambled_documents_are_read_or_refused(tmp_path: Path, model_corpus: list[bytes]) -> None:
     (tmp_path / "whole.joblib").write_bytes(model_corpus[-1])
-    outcomes = fuzz(model_corpus, lambda data: read_document(tmp_path, data), 2.0, most=150)
+    outcomes = fuzz(model_corpus, lambda data: read_document(tmp_path, data), 0.0, least=100)
     assert len(outcomes) >= 2
 
 
@@ -235,9 +235,9 @@ def test_many_mutated_models_are_read_or_refused(tmp_path: Path, model_corpus: l
 @pytest.mark.parametrize("which", [0, 1], ids=["hidden layer", "kernel"])
 def test_many_scrambled_documents_are_read_or_refused(tmp_path: Path, model_corpus: list[bytes], which: int) -> None:
     (tmp_path / "whole.joblib").write_bytes(model_corpus[which])
-    outcomes = fuzz(model_corpus, lambda data: read_document(tmp_path, data), SECONDS / 2)
+    outcomes = fuzz(model_corpus, lambda data: read_document(tmp_path, data), SECONDS / 2, least=1000)
     print(f"documents: {sum(outcomes.values())} inputs: {outcomes}")
-    assert outcomes["read"] > 0 < outcomes["refused"]
+    assert min(outcomes["read"], outcomes["refused"]) > 10
 
 
 def test_only_an_input_that_reaches_new_lines_is_worth_keeping(tmp_path: Path) -> None:
