@@ -12,6 +12,7 @@ from enrelm_cli import __version__
 from enrelm_cli.commands.steps import Opened
 from enrelm_cli.fold.weights import Weights, mean
 from enrelm_cli.inputs.classes.rare import rare_note
+from enrelm_cli.inputs.inspection.findings import two_values
 from enrelm_cli.inputs.target_scale import TargetScale, Transform
 from enrelm_cli.inputs.training import Rows, Training
 from enrelm_cli.model.card import ModelCard
@@ -134,10 +135,7 @@ def _scale_note(data: Training) -> tuple[str, ...]:
 
 
 def two_values_note(rows: Rows) -> tuple[str, ...]:
-    """A number with two values is rather a class."""
-    if len(np.unique(rows.sample.y)) != 2:
-        return ()
-    return ("target: two values, fitted as numbers; --task classification makes them classes with probabilities",)
+    return (two_values().line,) if len(np.unique(rows.sample.y)) == 2 else ()
 
 
 def class_notes(opened: Opened) -> tuple[str, ...]:

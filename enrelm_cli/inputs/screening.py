@@ -136,9 +136,8 @@ def _weight_problems(survey: Survey, name: str) -> Iterator[DataError]:
     if weights.wrong:
         missing = find_cells(survey.table, name, lambda _: cells.never, missing=True)
         found = find_cells(survey.table, name, lambda _: cells.is_no_weight).merge(missing)
-        problem = f"{label}: weight {name!r} is missing, negative or above 1e12 in {_rows(weights.wrong)}"
-        hint = "a weight is a number, 0 or more: 0 leaves a row out"
-        yield DataError(f"{problem}\n{found.lines(label)}", hint)
+        problem = f"{label}: weight {name!r} {cells.NO_WEIGHT} in {_rows(weights.wrong)}"
+        yield DataError(f"{problem}\n{found.lines(label)}", cells.WEIGHT_HINT)
     elif weights.zero and not weights.rows:
         hint = "a row of weight 0 is left out: name another column with --weight, or none"
         yield DataError(f"{label}: weight {name!r} is zero in every row with a target", hint)

@@ -104,6 +104,10 @@ class FitReport:
     intervals: Json = field(default_factory=dict)  # what prediction intervals follow, and how well they do
     warnings: tuple[str, ...] = ()  # why the validation error may not hold
 
+    @property
+    def target(self) -> str:
+        return self.data.target
+
     def gated(self, metric: str) -> float:
         """What `--fail-above` bounds: in the metric's own unit."""
         relative = metric == "normalised-rmse" or self.metrics is None
@@ -165,6 +169,14 @@ class CurveReport:
     folds: int = 1
     warnings: tuple[str, ...] = ()
     classes: Mapping[str, ClassCurve] = field(default_factory=dict)  # of each variant, where the target has classes
+
+    @property
+    def target(self) -> str:
+        return self.data.target
+
+    @property
+    def validation_error(self) -> float:
+        return self.winner.taken.error
 
     @property
     def winner(self) -> Curve:

@@ -19,6 +19,8 @@ from enrelm_cli.table.sources import CsvSource, not_utf8, shorten
 _SHOWN = 5
 # Rows that one row may count for: beyond it sums of squares lose every other row.
 LARGEST_WEIGHT = 1e12
+NO_WEIGHT = f"is missing, negative or above {LARGEST_WEIGHT:.0e}".replace("+", "")
+WEIGHT_HINT = "a weight is a number, 0 or more: 0 leaves a row out"
 
 
 @dataclass(frozen=True)

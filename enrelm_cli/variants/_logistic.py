@@ -35,6 +35,10 @@ _CHOOSING = 1500
 _ITERATIONS, _USUAL = 30, 25  # at most, and about
 FOLDS = 5
 _TOLERANCE = 1e-5
+# The prior variance of logits is 1/alpha times the kernel, which is at most 1.
+RIDGES = np.geomspace(1.0, 1e-4, 5)
+# Features that hold less of a row than this share of the smallest ridge change no probability.
+FELT = 1e-2
 _WORSE = 1.05  # times the lowest log-loss: smaller ridges are not tried then
 
 

@@ -33,7 +33,7 @@ from enrelm_cli.phase_one.tuning.ridge import best_alpha
 from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array, Keys
 from enrelm_cli.variants._left_out import blocks_left_out, errors_of_blocks, fold_blocks
-from enrelm_cli.variants._logistic import affordable, fit_logistic, problem, rows_for
+from enrelm_cli.variants._logistic import FELT, RIDGES, affordable, fit_logistic, problem, rows_for
 from enrelm_cli.variants._near_copies import NearCopies, near_copies
 from enrelm_cli.variants._variant import Variant
 
@@ -185,12 +185,6 @@ def left_out_errors(data: Training, basis: EigenBasis, alpha: float, n: int) -> 
     return np.concatenate([left_out.errors(block)[:, 0] for block in sample.blocks(BLOCK)])
 
 
-# The prior variance of logits is 1/alpha times the kernel, which is at most 1.
-_LOGISTIC_RIDGES = np.geomspace(1.0, 1e-4, 5)
-# Features that hold less of a row than this share of the smallest ridge change no probability.
-_FELT = 1e-2
-
-
 def fit_classes(data: Training, basis: EigenBasis, before: Network | None) -> Network | None:
     """Logistic regression on the kernel's eigenfunctions: gamma_j sqrt(lambda_j) phi_j with a ridge on gamma.
 
@@ -199,11 +193,10 @@ def fit_classes(data: Training, basis: EigenBasis, before: Network | None) -> Ne
     """
     scale = data.view.target_scale
     assert isinstance(scale, ClassScale)
-    ridges = _LOGISTIC_RIDGES
-    alphas = ridges if before is None else np.array([(before.facts or {})["alpha"]])
-    kept = np.flatnonzero(basis.values > _FELT * float(alphas[-1]))
+    alphas = RIDGES if before is None else np.array([(before.facts or {})["alpha"]])
+    kept = np.flatnonzero(basis.values > FELT * float(alphas[-1]))
     kept = kept if len(kept) else np.arange(1)
-    sample, size = data.sample(), (len(kept), scale.classes, len(ridges))
+    sample, size = data.sample(), (len(kept), scale.classes, len(RIDGES))
     if before is None and not affordable(*size, sample.rows):
         return None
     sample = sample.between(0, max(rows_for(*size), len(kept)))

@@ -27,7 +27,7 @@ from enrelm_cli.variants._choice import Plan, choose_plan
 from enrelm_cli.variants._gather import OutsideRows, bound, chosen, gathered
 from enrelm_cli.variants._leaf_blocks import block_keys
 from enrelm_cli.variants._leaves import check_leaves, grow
-from enrelm_cli.variants._logistic import affordable, fit_logistic, problem, rows_for
+from enrelm_cli.variants._logistic import FELT, RIDGES, affordable, fit_logistic, problem, rows_for
 from enrelm_cli.variants._passes import Fitted, fit_again, fit_keeping, shared_by
 from enrelm_cli.variants._pic import Global
 from enrelm_cli.variants._variant import Variant
@@ -91,10 +91,6 @@ def _features(shared: Global, Z: Array, leaves: Leaves, found: Fitted) -> LocalF
     return LocalFeatures(shared.kernel, leaves, Z, np.array(C), np.concatenate(X), np.concatenate(a), first)
 
 
-# The prior variance of logits is 1/alpha times the kernel; of features that the ridge holds back whole, none is needed.
-_LOGISTIC_RIDGES, _FELT = np.geomspace(1.0, 1e-4, 5), 1e-2
-
-
 def fit_classes(basis: Basis, method: MethodSettings, own: Network, before: Network | None) -> Network | None:
     """Logistic regression on what leaves say of rows that they have not seen, and on the landmarks beside them.
 
@@ -109,10 +105,10 @@ def fit_classes(basis: Basis, method: MethodSettings, own: Network, before: Netw
     sample, errors, q = data.sample(), own.left_out, scale.classes - 1
     if errors is None or len(errors) != sample.rows or np.isnan(errors).any():
         return None
-    size = (len(leaves.Z) + q, scale.classes, len(_LOGISTIC_RIDGES))
+    size = (len(leaves.Z) + q, scale.classes, len(RIDGES))
     if before is None and not affordable(*size, sample.rows):
         return None
-    alphas = _LOGISTIC_RIDGES if before is None else np.array([(before.facts or {})["logistic_alpha"]])
+    alphas = RIDGES if before is None else np.array([(before.facts or {})["logistic_alpha"]])
     rows = sample.between(0, max(rows_for(*size), len(leaves.Z)))
     shared = shared_by(leaves.kernel, _landmarks(basis, method))
     axes, F = _landmark_features(shared, rows, float(alphas[-1]))
@@ -138,7 +134,7 @@ def _landmark_features(shared: Global, rows: Chunk, alpha: float) -> tuple[Array
     blocks = (shared.projection.of(shared.prepared.against(block.X)) for block in rows.blocks(BLOCK))
     F = np.concatenate(list(blocks))
     values, axes = np.linalg.eigh(F.T @ F)
-    axes = axes[:, values > _FELT * alpha]
+    axes = axes[:, values > FELT * alpha]
     return axes, F @ axes
 
 

@@ -25,7 +25,7 @@ from enrelm_cli.model.updating.frozen import Frozen
 from enrelm_cli.model.updating.kept import SIDES, Kept, KeptRows, KeptSums
 from enrelm_cli.phase_one.eigenbasis import SideSums
 from enrelm_cli.phase_one.frozen import rows_of
-from enrelm_cli.table.cells import LARGEST_WEIGHT
+from enrelm_cli.table.cells import LARGEST_WEIGHT, NO_WEIGHT, WEIGHT_HINT
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.table import Batch, ReadOptions
 from enrelm_cli.types import Array
@@ -202,10 +202,7 @@ def _check_weights(model: AnyModel, batch: Batch) -> None:
     wrong = np.flatnonzero(~((weight >= 0.0) & (weight <= LARGEST_WEIGHT)))
     if len(wrong):
         place = f"row {batch.row + int(wrong[0]) + 1:,}" if batch.row >= 0 else "some row"
-        raise DataError(
-            f"{batch.origin}, {place}: weight {model.encoding.weight!r} is missing, negative or above 1e12",
-            "a weight is a number, 0 or more: 0 leaves a row out",
-        )
+        raise DataError(f"{batch.origin}, {place}: weight {model.encoding.weight!r} {NO_WEIGHT}", WEIGHT_HINT)
 
 
 def sums_of_table(

@@ -37,6 +37,12 @@ class Finding:
         return dict(vars(self))
 
 
+def two_values(target: str | None = None) -> Finding:
+    """A number with two values is rather a class."""
+    text = f"target{'' if target is None else f' {target!r}'}: two values, fitted as numbers"
+    return Finding("note", "target", target, text, "--task classification", "makes them classes with probabilities")
+
+
 def unfit(kind: str, problem: UserError, column: str | None = None) -> Finding:
     """An error that a fit would end with."""
     return Finding("error", kind, column, problem.problem, None, problem.hint)

@@ -11,7 +11,7 @@ from enrelm_cli.fold.hashing import combine, hash_numbers
 from enrelm_cli.inputs.classes.rare import HANDFUL
 from enrelm_cli.inputs.inspection.alone import ALIKE, alike_in_time, drift
 from enrelm_cli.inputs.inspection.columns import sample_of
-from enrelm_cli.inputs.inspection.findings import Finding, Level
+from enrelm_cli.inputs.inspection.findings import Finding, Level, two_values
 from enrelm_cli.inputs.inspection.suspects import MOSTLY, Looked
 from enrelm_cli.inputs.survey.contents import SampledSurvey
 from enrelm_cli.table.table import Kind, listed
@@ -45,10 +45,8 @@ def _amount(survey: SampledSurvey) -> Iterator[Finding]:
     if survey.target.levels is not None:
         yield from _classes(survey, target)
         return
-    values = np.unique(sample_of(survey, target))
-    if len(values) == 2:
-        text = f"target {target!r} has two values, fitted as numbers"
-        yield Finding("note", "target", target, text, "--task classification", "makes them classes with probabilities")
+    if len(np.unique(sample_of(survey, target))) == 2:
+        yield two_values(target)
 
 
 def _classes(survey: SampledSurvey, target: str) -> Iterator[Finding]:

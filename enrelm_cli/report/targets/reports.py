@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,36 +17,63 @@ from enrelm_cli.report.reports import CurveReport, FitReport, InfoReport
 Json = dict[str, Any]
 
 
-def _unlike(documents: Sequence[Json], apart: Sequence[str]) -> list[Json]:
-    """Each without what is said once for all."""
-    return [{name: value for name, value in one.items() if name not in apart} for one in documents]
+class OfTarget(Protocol):
+    """The report of a target alone."""
+
+    @property
+    def target(self) -> str: ...
+    @property
+    def validation_error(self) -> float: ...
+    @property
+    def linear_error(self) -> float: ...
+    def to_json(self) -> Json: ...
+
+
+Report = TypeVar("Report", bound=OfTarget)
+
+
+def own_json(
+    targets: Sequence[str], reports: Sequence[OfTarget] | Sequence[PredictReport], once: Sequence[str]
+) -> list[Json]:
+    """An entry of each target, without what is said once for all."""
+    documents = ({name: value for name, value in one.to_json().items() if name not in once} for one in reports)
+    return [{"target": name, **one} for name, one in zip(targets, documents, strict=True)]
 
 
 @dataclass(frozen=True)
-class TargetsReport:
-    """A fit of several targets."""
+class Reports(Generic[Report]):
+    """What a run says of each target."""
 
-    reports: tuple[FitReport, ...]  # of each
-    timings: dict[str, float]
-    model: str | None = None
-    not_saved: str = FitReport.not_saved
+    reports: tuple[Report, ...]
 
     @property
-    def targets(self) -> tuple[str, ...]:
-        return tuple(one.data.target for one in self.reports)
-
-    @property
-    def first(self) -> FitReport:
+    def first(self) -> Report:
         return self.reports[0]
 
     @property
+    def targets(self) -> tuple[str, ...]:
+        return tuple(one.target for one in self.reports)
+
+    @property
     def validation_error(self) -> float:
-        """The mean of the targets', which chose the variant."""
+        """The mean of the targets', which chooses the variant."""
         return float(np.mean([one.validation_error for one in self.reports]))
 
     @property
     def linear_error(self) -> float:
         return float(np.mean([one.linear_error for one in self.reports]))
+
+    def own_json(self, once: Sequence[str]) -> list[Json]:
+        return own_json(self.targets, self.reports, once)
+
+
+@dataclass(frozen=True)
+class TargetsReport(Reports[FitReport]):
+    """A fit of several targets."""
+
+    timings: dict[str, float]
+    model: str | None = None
+    not_saved: str = FitReport.not_saved
 
     def worst(self, metric: str) -> FitReport:
         """The target with the largest error: what `--fail-above` bounds."""
@@ -56,19 +83,17 @@ class TargetsReport:
         return self.worst(metric).gated(metric)
 
     def gate_name(self, metric: str) -> str:
-        return f"{self.first.gate_name(metric)} of {self.worst(metric).data.target!r}"
+        return f"{self.first.gate_name(metric)} of {self.worst(metric).target!r}"
 
     def to_json(self) -> Json:
         first = self.first.to_json()
         common = ("task", "variant", "inputs", "columns", "rows", "training_rows", "validation_rows", "refit", "folds")
-        once = (*common, "settings", "timings", "model")
-        own = _unlike([one.to_json() for one in self.reports], once)
         return {
-            "targets": [{"target": name, **one} for name, one in zip(self.targets, own, strict=True)],
+            "targets": self.own_json((*common, "settings", "timings", "model")),
             **{name: first[name] for name in common},
             "validation_error": self.validation_error,
             "linear_error": self.linear_error,
-            "worst_target": self.worst("normalised-rmse").data.target,
+            "worst_target": self.worst("normalised-rmse").target,
             "data": {**first["data"], "target": list(self.targets)},
             "settings": first["settings"],
             "timings": self.timings,
@@ -77,28 +102,21 @@ class TargetsReport:
 
 
 @dataclass(frozen=True)
-class TargetsCurve:
+class TargetsCurve(Reports[CurveReport]):
     """The curves of several targets."""
 
-    reports: tuple[CurveReport, ...]
     timings: dict[str, float]
     fit_command: str | None = None  # to type next, where the caller knows how the table was named
 
     @property
-    def targets(self) -> tuple[str, ...]:
-        return tuple(one.data.target for one in self.reports)
-
-    @property
     def chosen(self) -> str:
         """The variant that a fit takes."""
-        return self.reports[0].winner.variant
+        return self.first.winner.variant
 
     def to_json(self) -> Json:
-        first = self.reports[0].to_json()
-        once = ("settings", "timings", "fit_command")
-        own = _unlike([one.to_json() for one in self.reports], once)
+        first = self.first.to_json()
         return {
-            "targets": [{"target": name, **one} for name, one in zip(self.targets, own, strict=True)],
+            "targets": self.own_json(("settings", "timings", "fit_command")),
             "chosen_variant": self.chosen,
             "folds": first["folds"],
             "rows": first["rows"],
@@ -125,10 +143,9 @@ class TargetsPredict:
         return any(one.has_known_targets for one in self.reports)
 
     def to_json(self) -> Json:
-        own = _unlike([one.to_json() for one in self.reports], ("rows", "notes", "timings", "drift"))
         return {
             "rows": self.rows,
-            "targets": [{"target": name, **one} for name, one in zip(self.targets, own, strict=True)],
+            "targets": own_json(self.targets, self.reports, ("rows", "notes", "timings", "drift")),
             "drift": None if self.drift is None else self.drift.to_json(),
             "notes": list(self.notes),
             "timings": self.timings,
@@ -136,30 +153,20 @@ class TargetsPredict:
 
 
 @dataclass(frozen=True)
-class TargetsInfo:
+class TargetsInfo(Reports[InfoReport]):
     """What a saved model of several targets is."""
 
-    reports: tuple[InfoReport, ...]  # of each
     kept_bytes: int | None = None  # sums of the rows, where they can be added to
     history: tuple[Json, ...] = ()
-
-    @property
-    def first(self) -> InfoReport:
-        return self.reports[0]
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        return tuple(one.target for one in self.reports)
 
     def to_json(self) -> Json:
         first = self.first.to_json()
         common = ("path", "variant", "task", "inputs", "columns", "settings", "versions", "written", "bytes", "folds")
-        own = _unlike([one.to_json() for one in self.reports], (*common, "kept_bytes", "history"))
         return {
-            "targets": own,
+            "targets": self.own_json((*common, "kept_bytes", "history")),
             **{name: first[name] for name in common},
-            "validation_error": float(np.mean([one.validation_error for one in self.reports])),
-            "linear_error": float(np.mean([one.linear_error for one in self.reports])),
+            "validation_error": self.validation_error,
+            "linear_error": self.linear_error,
             "data": {**first["data"], "target": list(self.targets)},
             "kept_bytes": self.kept_bytes,
             "history": list(self.history),

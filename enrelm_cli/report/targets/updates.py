@@ -6,39 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from enrelm_cli.report import words
-from enrelm_cli.report.blocks import Block, Column, Command, Grid, Line, facts_of, times
-from enrelm_cli.report.targets.views import headline
+from enrelm_cli.report.blocks import Block, facts_of, times
+from enrelm_cli.report.targets.reports import Reports
+from enrelm_cli.report.targets.views import errors_of_each, headline, predict_next
 from enrelm_cli.report.updating.update_report import UpdateReport, history_grid
 
 _ONCE = ("rows", "added", "training_rows", "validation_rows", "history", "notes", "timings", "model", "kind")
 
 
 @dataclass(frozen=True)
-class TargetsUpdate:
+class TargetsUpdate(Reports[UpdateReport]):
     """update, merge and fit --like of several targets."""
 
-    reports: tuple[UpdateReport, ...]  # of each
     model: str | None = None
-
-    @property
-    def first(self) -> UpdateReport:
-        return self.reports[0]
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        return tuple(one.target for one in self.reports)
-
-    @property
-    def validation_error(self) -> float:
-        """The mean of the targets'."""
-        return float(np.mean([one.validation_error for one in self.reports]))
-
-    @property
-    def linear_error(self) -> float:
-        return float(np.mean([one.linear_error for one in self.reports]))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -55,9 +36,8 @@ class TargetsUpdate:
 
     def to_json(self) -> dict[str, Any]:
         first = self.first.to_json()
-        own = [{name: value for name, value in one.to_json().items() if name not in _ONCE} for one in self.reports]
         return {
-            "targets": own,
+            "targets": self.own_json(_ONCE),
             **{name: first[name] for name in _ONCE},
             "validation_error": self.validation_error,
             "linear_error": self.linear_error,
@@ -70,17 +50,6 @@ class TargetsUpdate:
         return max(known) if known else None
 
 
-_HEADS = (
-    Column("target"),
-    Column("neurons", number=True),
-    Column("training", number=True),
-    Column("validation", number=True),
-    Column("linear", number=True),
-    Column("before", number=True),
-    Column("on the new rows", number=True),
-)
-
-
 def targets_update_view(report: TargetsUpdate) -> list[Block]:
     first = report.first
     counts = f"{first.training_rows:,} training, {first.validation_rows:,} validation"
@@ -89,15 +58,10 @@ def targets_update_view(report: TargetsUpdate) -> list[Block]:
     facts = facts_of(
         ("rows", counts), ("time", times(first.timings)), ("notes", first.notes), ("model", report.model or "")
     )
-    grid = Grid("errors of each target (1 = predicting the mean)", _HEADS, tuple(map(_line, report.reports)))
-    head = headline(first.kind, report.targets, report.validation_error, report.linear_error)
-    blocks: list[Block] = [head, facts, grid, history_grid(first.history)]
-    if report.model:
-        blocks.append(Command("next", words.shell(["enrelm", "predict", report.model, "new.csv"])))
-    return blocks
+    grid = errors_of_each(report.reports, ("before", "on the new rows"), _before_and_new)
+    return [headline(first.kind, report), facts, grid, history_grid(first.history), *predict_next(report.model)]
 
 
-def _line(one: UpdateReport) -> Line:
-    errors = (words.error(value) for value in (one.train_error, one.validation_error, one.linear_error))
+def _before_and_new(one: UpdateReport) -> tuple[str, str]:
     new = "" if one.new_rows_error is None else words.error(one.new_rows_error)
-    return Line((one.target, words.count(one.neurons), *errors, words.error(one.validation_error_before), new))
+    return words.error(one.validation_error_before), new

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from enrelm_cli.judge.metrics import Metrics
 from enrelm_cli.report import words
 from enrelm_cli.report.blocks import (
     Block,
@@ -22,18 +22,27 @@ from enrelm_cli.report.blocks import (
     times,
 )
 from enrelm_cli.report.reports import FitReport, InfoReport
-from enrelm_cli.report.targets.reports import OfTargets, TargetsCurve, TargetsInfo, TargetsPredict, TargetsReport
-from enrelm_cli.report.updating.update_report import history_grid
+from enrelm_cli.report.targets.reports import (
+    OfTargets,
+    Reports,
+    TargetsCurve,
+    TargetsInfo,
+    TargetsPredict,
+    TargetsReport,
+)
+from enrelm_cli.report.updating.update_report import UpdateReport, history_grid
+
+Shown = TypeVar("Shown", bound=FitReport | InfoReport | UpdateReport)
 
 
 def targets_view(report: OfTargets, each: Sequence[list[Block]]) -> list[Block]:
     """`each`: the blocks of each target alone."""
     if isinstance(report, TargetsReport):
-        return [*targets_brief(report), *_apart(report.targets, each), *_next(report.model)]
+        return [*targets_brief(report), *_apart(report.targets, each), *predict_next(report.model)]
     if isinstance(report, TargetsCurve):
         return [*targets_brief(report), *_apart(report.targets, each), *_fit(report)]
     if isinstance(report, TargetsInfo):
-        return [*targets_brief(report), *_apart(report.targets, each), *_next(report.first.path)]
+        return [*targets_brief(report), *_apart(report.targets, each), *predict_next(report.first.path)]
     return targets_brief(report)
 
 
@@ -67,7 +76,7 @@ def _own_facts(facts: Facts) -> Facts:
     return Facts(tuple(one for one in facts.items if one[0] not in _ONCE))
 
 
-def _next(model: str | None) -> list[Block]:
+def predict_next(model: str | None) -> list[Block]:
     return [Command("next", words.shell(["enrelm", "predict", model, "new.csv"]))] if model else []
 
 
@@ -77,32 +86,36 @@ def _fit(report: TargetsCurve) -> list[Block]:
 
 # --- fit and info -----------------------------------------------------------------------------------------------------
 
-_HEADS = (
-    Column("target"),
-    Column("neurons", number=True),
-    Column("training", number=True),
-    Column("validation", number=True),
-    Column("linear", number=True),
-    Column("RMSE", number=True),
-    Column("R²", number=True),
-)
+_TITLE = "errors of each target (1 = predicting the mean)"
+_ERRORS = ("neurons", "training", "validation", "linear")
 
 
-def _line(name: str, one: FitReport | InfoReport) -> Line:
-    errors = (words.error(value) for value in (one.train_error, one.validation_error, one.linear_error))
-    return Line((name, words.count(one.neurons), *errors, *_two(one.metrics)))
+def errors_of_each(reports: Sequence[Shown], more: Sequence[str], told: Callable[[Shown], Sequence[str]]) -> Grid:
+    """A line for each target; `told` says what stands under the heads `more`."""
+    heads = (Column("target"), *(Column(name, number=True) for name in (*_ERRORS, *more)))
+    lines = []
+    for one in reports:
+        errors = (words.error(value) for value in (one.train_error, one.validation_error, one.linear_error))
+        lines.append(Line((one.target, words.count(one.neurons), *errors, *told(one))))
+    return Grid(_TITLE, heads, tuple(lines))
 
 
-def _two(metrics: Metrics | None) -> tuple[str, str]:
+def _metrics_of_each(reports: Sequence[FitReport | InfoReport]) -> Grid:
+    return errors_of_each(reports, ("RMSE", "R²"), _rmse_and_r2)
+
+
+def _rmse_and_r2(one: FitReport | InfoReport) -> tuple[str, str]:
+    metrics = one.metrics
     if metrics is None:
         return "", ""
     rmse, r2 = (words.rounded(metrics.value(name), metrics.spread(name)) for name in ("rmse", "r2"))
     return rmse, r2
 
 
-def headline(variant: str, targets: Sequence[str], error: float, linear: float) -> Headline:
-    text = f"{variant}, {words.counted(len(targets), 'target')}: mean validation error {words.error(error)}"
-    beside = words.against_linear(error, linear)
+def headline(variant: str, report: Reports[Any]) -> Headline:
+    counted, error = words.counted(len(report.targets), "target"), report.validation_error
+    text = f"{variant}, {counted}: mean validation error {words.error(error)}"
+    beside = words.against_linear(error, report.linear_error)
     return Headline(f"{text}, {beside}" if beside else text)
 
 
@@ -110,8 +123,7 @@ def _fitted(report: TargetsReport) -> list[Block]:
     first = report.first
     refitted = f"; refitted on all {words.count(first.data.rows)}" if first.refit else ""
     held = held_out(first.training_rows, first.validation_rows, first.folds)
-    pairs = zip(report.targets, report.reports, strict=True)
-    warnings = tuple(f"{name}: {text}" for name, one in pairs for text in one.warnings)
+    warnings = tuple(f"{one.target}: {text}" for one in report.reports for text in one.warnings)
     facts = facts_of(
         ("read", (_read(report), *first.data.notes)),
         ("rows", f"{held}{refitted}"),
@@ -119,9 +131,7 @@ def _fitted(report: TargetsReport) -> list[Block]:
         ("time", times(report.timings)),
         ("model", report.model or report.not_saved),
     )
-    lines = [_line(name, one) for name, one in zip(report.targets, report.reports, strict=True)]
-    grid = Grid("errors of each target (1 = predicting the mean)", _HEADS, tuple(lines))
-    return [headline(first.variant, report.targets, report.validation_error, report.linear_error), facts, grid]
+    return [headline(first.variant, report), facts, _metrics_of_each(report.reports)]
 
 
 def _read(report: TargetsReport) -> str:
@@ -130,7 +140,7 @@ def _read(report: TargetsReport) -> str:
 
 
 def _info(report: TargetsInfo) -> list[Block]:
-    first, document = report.first, report.to_json()
+    first = report.first
     facts = facts_of(
         ("model", f"{first.path}, {words.size(first.bytes)}, written {first.written}"),
         ("targets", ", ".join(report.targets)),
@@ -140,10 +150,8 @@ def _info(report: TargetsInfo) -> list[Block]:
         ("updatable", "" if report.kept_bytes is None else f"keeps {words.size(report.kept_bytes)} of sums"),
         ("versions", " · ".join(f"{name} {version}" for name, version in first.versions.items())),
     )
-    lines = tuple(_line(one.target, one) for one in report.reports)
-    head = headline(first.variant, report.targets, document["validation_error"], document["linear_error"])
-    grid = Grid("errors of each target (1 = predicting the mean)", _HEADS, lines)
-    return [head, facts, grid, *([history_grid(report.history)] if report.history else [])]
+    history = [history_grid(report.history)] if report.history else []
+    return [headline(first.variant, report), facts, _metrics_of_each(report.reports), *history]
 
 
 # --- curve and predict ------------------------------------------------------------------------------------------------
@@ -154,10 +162,7 @@ def _curves(report: TargetsCurve) -> list[Block]:
     for name, one in zip(report.targets, report.reports, strict=True):
         said = one.winner.only_size or offered(one.winner)
         lines.append((name, (said, metrics_line(one.metrics.get(one.winner.variant)))))
-    errors = [one.winner.taken.error for one in report.reports]
-    linear = [one.linear_error for one in report.reports]
-    mean, mean_linear = sum(errors) / len(errors), sum(linear) / len(linear)
-    return [headline(report.chosen, report.targets, mean, mean_linear), facts_of(*lines)]
+    return [headline(report.chosen, report), facts_of(*lines)]
 
 
 def _predicted(report: TargetsPredict) -> list[Block]:
@@ -183,5 +188,5 @@ def _predicted(report: TargetsPredict) -> list[Block]:
         numbers = words.error(e.normalised_rmse), words.fact(e.rmse), words.fact(e.mae), words.error(e.r2)
         inside = ["" if two.coverage is None else words.percent(two.coverage) for two in one.intervals]
         lines.append(Line((name, *numbers, *inside)))
-    grid: list[Block] = [Grid("errors of each target (1 = predicting the mean)", heads, tuple(lines))] if lines else []
+    grid: list[Block] = [Grid(_TITLE, heads, tuple(lines))] if lines else []
     return [facts, *grid]
