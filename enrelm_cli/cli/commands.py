@@ -282,7 +282,8 @@ def compare(
         own = facts.own(VARIANTS)
         ours = () if own is None else ("--variant", own)
         following = _fit_command(table.sources, line, *ours)
-        reports.append(replace(facts, threads=getattr(engine, "workers", None), fit_command=following))
+        facts = replace(facts, ours=own, fit_command=following)
+        reports.append(replace(facts, threads=getattr(engine, "workers", None)))
     render.render_many(reports, shown.format, screen)
     draw(reports, drawn.plot, drawn.report, screen)
 

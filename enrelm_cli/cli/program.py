@@ -39,11 +39,12 @@ class Program(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
+        args = _asked_for_help(sys.argv[1:] if args is None else args)
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
             sys.stdout.flush()
         except _PARSER_ERROR as problem:
-            _tell(problem, self._path(sys.argv[1:] if args is None else args), _early_screen(args))
+            _tell(problem, self._path(args), _early_screen(args))
             code = int(Exit.USAGE)
         except UserError as problem:  # of a run file or a variable
             error(_early_screen(args), problem)
@@ -60,9 +61,14 @@ class Program(TyperGroup):
         return " ".join(["enrelm", *(word for word in args[:1] if word in self.commands)])
 
 
-def _early_screen(args: Sequence[str] | None) -> Screen:
+def _asked_for_help(words: Sequence[str]) -> list[str]:
+    """`enrelm help fit` is `enrelm fit --help`."""
+    return [*words[1:2], "--help"] if words[:1] == ["help"] else [*words]
+
+
+def _early_screen(args: Sequence[str]) -> Screen:
     """The screen for what goes wrong before options are known."""
-    line = "\0".join(sys.argv[1:] if args is None else args)
+    line = "\0".join(args)
     words = ("--log-format\0json", "--log-format=json")
     as_json = any(word in line for word in words) or os.environ.get("ENRELM_LOG_FORMAT") == "json"
     return Screen.of(sys.stdout, sys.stderr, json=as_json)
@@ -77,7 +83,8 @@ def _tell(problem: Any, path: str, screen: Screen) -> None:
 
 
 def _in_our_words(problem: Any, path: str) -> UsageError:
-    hint = f"see `{path} --help`"
+    example = _example(path) if type(problem).__name__ == "MissingParameter" else ""
+    hint = f"{example}see `{path} --help`"
     text = problem.message.rstrip(".") or problem.format_message().rstrip(".")
     text, _, suggestion = text.partition(". Did you mean ")
     close = list(getattr(problem, "possibilities", None) or ()) or [suggestion.rstrip("?")]
@@ -85,6 +92,13 @@ def _in_our_words(problem: Any, path: str) -> UsageError:
         asked = getattr(problem, "option_name", None)
         hint = f"did you mean {' or '.join(_closest(asked, close) if asked else close)}?"
     return UsageError(text[:1].lower() + text[1:], hint)
+
+
+def _example(path: str) -> str:
+    """The first line to type of a command's own help."""
+    function = COMMANDS.get(path.removeprefix("enrelm "))
+    lines = inspect.cleandoc((function and function.__doc__) or "").splitlines()
+    return next((f"such as `{line}`; " for line in lines if line.startswith("enrelm ")), "")
 
 
 def _closest(asked: str, close: Sequence[str]) -> list[str]:

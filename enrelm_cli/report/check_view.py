@@ -67,7 +67,8 @@ def _headline(report: CheckReport) -> Headline:
 def _facts(report: CheckReport) -> Facts:
     inputs = sum(column.inputs for column in report.columns)
     used = sum(column.role == "input" for column in report.columns)
-    made = f"{words.counted(inputs, 'input')} of the kernel variants from {words.counted(used, 'column')}"
+    # A fit leaves out marks of frequent values where left-out rows are predicted better without them.
+    made = f"up to {words.counted(inputs, 'input')} of the kernel variants from {words.counted(used, 'column')}"
     return facts_of(
         ("rows", "" if report.rows is None else words.count(report.rows)),
         ("target", ", ".join(report.targets) or report.target or "none given: --target COL finds leaks and drift, too"),

@@ -43,7 +43,11 @@ def _ties(report: CompareReport) -> list[Block]:
 
 
 def _next(report: CompareReport) -> list[Block]:
-    return [] if report.fit_command is None else [Command("next", report.fit_command)]
+    if report.fit_command is None:
+        return []
+    other = report.ours is not None and report.recommended != report.ours
+    told = f"{report.recommended} is no variant of `fit`; of those {report.ours} is recommended."
+    return [*([Remarks((told,))] if other else []), Command("next", report.fit_command)]
 
 
 def error_name(report: CompareReport) -> str:

@@ -251,6 +251,7 @@ class CompareReport:
     notes: tuple[str, ...] = ()
     threads: int | None = None  # that shared the work; None on a cluster
     task: str = "regression"  # of classification the errors are log-losses
+    ours: str | None = None  # what `fit_command` fits
     fit_command: str | None = None  # to type next, where the caller knows how the table was named
     time: str | None = None  # the column along which the splits are cuts
     recommended: str | None = None  # the simplest of the methods that are as good as the best

@@ -322,10 +322,21 @@ def test_bad_options_are_usage_errors(words: tuple[str, ...], message: str, samp
     assert message in outcome.stderr
 
 
+@pytest.mark.parametrize("words", [(), ("fit",), ("compare",)])
+def test_help_is_a_command_too(words: tuple[str, ...]) -> None:
+    asked, meant = run("help", *words), run(*words, "--help")
+    assert (asked.code, asked.stdout) == (0, meant.stdout)
+
+
 @pytest.mark.parametrize(
     ("words", "problem", "hint"),
     [
-        (("fit",), "missing argument 'DATA...'", "see `enrelm fit --help`"),
+        (
+            ("predict", "m.joblib"),
+            "missing argument 'DATA...'",
+            "such as `enrelm predict model.joblib sample_data/friedman_new.csv`; see `enrelm predict --help`",
+        ),
+        (("help", "comapre"), "no such command 'comapre'", "did you mean 'compare'?"),
         (("fit", "d.csv", "--target"), "option '--target' requires an argument", "see `enrelm fit --help`"),
         (("fit", "d.csv", "--quiet=3"), "option '--quiet' does not take a value", "see `enrelm fit --help`"),
         (("fit", "d.csv", "--encodin"), "no such option: --encodin", "did you mean --encoding?"),

@@ -156,6 +156,13 @@ def test_losing_to_linear_regression_is_said() -> None:
     assert "3.3 % worse than linear regression" in text.splitlines()[0]
 
 
+def test_a_comparison_says_where_what_it_recommends_cannot_be_fitted() -> None:
+    report = replace(samples.compare_report(), recommended="linear", fit_command="enrelm fit t.csv --variant kernel")
+    told = "linear is no variant of `fit`; of those kernel is recommended."
+    assert told in shown(replace(report, ours="kernel"))
+    assert "no variant of" not in shown(replace(report, recommended="kernel", ours="kernel"))
+
+
 def test_the_fit_command_of_the_caller_is_shown_as_it_is() -> None:
     told = "enrelm fit 'my data.csv' --target y --neurons 3"
     assert told in shown(replace(samples.curve_report(), fit_command=told))

@@ -41,6 +41,7 @@ from enrelm_cli.model.updating.frozen import frozen_document
 from enrelm_cli.model.updating.kept import Kept, KeptSums, merged
 from enrelm_cli.names import meant
 from enrelm_cli.phase_one.phase_one import Basis
+from enrelm_cli.report import words
 from enrelm_cli.report.updating.update_report import Change
 from enrelm_cli.settings import MethodSettings, ReadOptions, Roles, SplitSettings
 from enrelm_cli.stopwatch import Stopwatch
@@ -328,7 +329,9 @@ def _check_apart(models: Sequence[AnyModel], paths: Sequence[str]) -> None:
 
 def required(model: AnyModel, path: str) -> Kept:
     if model.kept is None:
-        raise UsageError(f"{path} keeps no sums of its rows", "fit it with --updatable")
+        targets = [word for one in each_of(model) for word in ("--target", one.encoding.target)]
+        line = words.shell(["enrelm", "fit", "DATA", *targets, "--updatable", "-o", path])
+        raise UsageError(f"{path} keeps no sums of its rows", f"fit it with --updatable: {line}")
     return model.kept
 
 
