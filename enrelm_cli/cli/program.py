@@ -20,7 +20,6 @@ from enrelm_cli.cli.guard import EXIT_CODES, guard, is_of_stdout, tell_of_stdout
 from enrelm_cli.cli.options import CommandLine, ScreenSettings, ordered, parameters
 from enrelm_cli.errors import Exit, UsageError, UserError
 from enrelm_cli.fields import OUTPUT, Option, Settings, build
-from enrelm_cli.settings import DataSettings, ReadOptions
 from enrelm_cli.show.screen import Screen, error, note
 
 # Click's UsageError: Typer has a copy of Click within, and shows only this child of it.
@@ -171,6 +170,8 @@ COMMANDS: dict[str, Callable[..., None]] = {}
 
 # Commands whose words after the first are another command's: options in them are not their own.
 _OF_OTHERS = ("config",)
+# Commands that mostly need no pyarrow, and say so themselves when they do.
+_MOSTLY_WITHOUT_ARROW = ("config", "sample")
 
 
 class KnownOptions(Mapping[str, Mapping[str, Option]]):
@@ -238,7 +239,7 @@ def register(name: str) -> None:
             for line in misspelt(KnownOptions()) if _has_variables() else ():
                 note(screen, line)
             given: dict[str, Any] = {one: build(kind, typed) for one, kind in settings.items()}
-            if any(issubclass(kind, (DataSettings, ReadOptions)) for kind in settings.values()):
+            if name not in _MOSTLY_WITHOUT_ARROW:
                 startup.import_pyarrow()
             others = {Screen: screen, CommandLine: CommandLine.of(ctx)}
             function(**given, **{one: others[kind] for one, kind in wanted.items() if kind in others})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from enrelm_cli.cli import startup
 from enrelm_cli.cli.program import command
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fields import DATA, OUTPUT, Settings, argument, text, whole
@@ -64,6 +65,7 @@ def sample(options: SampleOptions, screen: Screen) -> None:
         with atomic_writer(options.output) as stream:
             stream.writelines(lines)
         return
+    startup.import_pyarrow()
     seed = _SEED if options.seed is None else options.seed
     with atomic_writer(options.output) as stream:
         for index, part in enumerate(synthetic.chunks(int(options.table), seed, options.rows)):

@@ -46,6 +46,24 @@ def test_nothing_slow_is_imported_before_signals_are_ours() -> None:
     assert not loaded & {"typing", "typer", "contextlib", "dataclasses"}
 
 
+def test_no_command_imports_an_installed_pandas(tmp_path: Path, sample_data: Path) -> None:
+    """pyarrow would, with its first scalar: half the time of a short command."""
+    pytest.importorskip("pandas")
+    model, table = tmp_path / "m.joblib", sample_data / "linear.csv"
+    for words in (
+        ("fit", table, "-t", "y", "--variant", "approximate", "--no-tune", "--folds", 1, "-o", model),
+        ("info", model),
+        ("config", model),
+        ("predict", model, table),
+        ("sample", 10, "--rows", 5),
+        ("glossary", "alpha"),
+    ):
+        line = [sys.executable, "-X", "importtime", "-m", "enrelm_cli", *map(str, words)]
+        done = subprocess.run(line, capture_output=True, text=True)
+        imported = {each.rsplit("|", 1)[-1].strip() for each in done.stderr.splitlines()}
+        assert (done.returncode, imported & {"pandas.core", "pyarrow"}) == (0, {"pyarrow"}), words
+
+
 @pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
 @pytest.mark.parametrize("words", ["--version", "fit {table} -t y --variant approximate", "fit - -t y", "fit --targt"])
 def test_a_closed_stream_is_no_bug(words: str, closed: tuple[int, ...], sample_data: Path) -> None:

@@ -157,10 +157,9 @@ def test_what_should_not_matter_does_not(tmp_path: Path, variant: str, change: C
 )
 def test_another_processor_changes_predictions_by_rounding_only(tmp_path: Path, variant: str, fresh: Path) -> None:
     """OpenBLAS has a kernel for each kind of processor, and each rounds its sums in its own way."""
-    data = as_it_is(tmp_path, table(150))
-    here = predictions(tmp_path, data, variant, fresh)
+    here = reference(tmp_path, variant, 150, fresh)
     with patch.dict(os.environ, OPENBLAS_CORETYPE="Nehalem"):
-        older = predictions(tmp_path, data, variant, fresh)
+        older = predictions(tmp_path, as_it_is(tmp_path, table(150)), variant, fresh)
     assert np.abs(older - here).max() <= rounding(variant, 150) * np.std(here)
 
 
@@ -169,11 +168,11 @@ def test_another_processor_changes_predictions_by_rounding_only(tmp_path: Path, 
 )
 def test_the_same_command_twice_gives_the_same_bytes(tmp_path: Path, variant: str, fresh: Path) -> None:
     """Also for another order of Python's sets and dictionaries, and on another day."""
-    (data,) = one_file(tmp_path, text(table(120)))
+    (data,) = one_file(tmp_path, text(table(80)))
     models, outputs = [], []
     for seed in ("1", "2"):
         model, output = tmp_path / "model.joblib", tmp_path / "out.csv"
-        options = ("-t", "y", "--variant", variant, "--tune-steps", 20, "-o", model)
+        options = ("-t", "y", "--variant", variant, "--tune-steps", 5, "-o", model)
         enrelm("fit", data, *options, PYTHONHASHSEED=seed, TZ=f"UTC{seed}")
         enrelm("predict", model, fresh, "-o", output, "--append", PYTHONHASHSEED=seed)
         models.append(model.read_bytes())

@@ -24,8 +24,9 @@ from enrelm_cli.errors import UsageError
 from enrelm_cli.fold.connection import dask_engine
 from enrelm_cli.fold.folds import LocalEngine, Silent
 from enrelm_cli.fold.hashing import SAMPLE_ROWS
-from enrelm_cli.inputs import dataset
+from enrelm_cli.inputs import dataset, training
 from enrelm_cli.inputs.predicting import open_for_predict
+from enrelm_cli.inputs.survey import contents
 from enrelm_cli.model.model import Model
 from enrelm_cli.settings import DataSettings, EngineSettings, KernelSettings, MethodSettings, SplitSettings
 from enrelm_cli.table.pieces import check_files
@@ -33,7 +34,10 @@ from enrelm_cli.table.table import ReadOptions, Roles
 from enrelm_cli.types import Array
 from tests.cli_runner import run, succeed
 
-ROWS = 40_000
+# A table of several pieces that is larger than its sample, and small all the same: with the sizes below in place of the
+# program's own. The slow tests read one that is larger than the real sample.
+ROWS, SMALL_SAMPLE, SMALL_PIECE = 6_000, 4_096, 1_000
+LARGE = 40_000
 VARIANTS = ("approximate", "incremental", "kernel", "local")
 # Small enough that no table fits.
 LITTLE = 1_000
@@ -63,19 +67,34 @@ class Folder:
         return str(self.path / name)
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+def written(folder: Path, rows: int) -> Folder:
     """One table in several forms, and new rows to predict."""
-    folder = tmp_path_factory.mktemp("engines")
-    table = some_table(ROWS)
+    table, first, last = some_table(rows), rows * 9 // 40, rows * 39 // 40
     pa_csv.write_csv(table, folder / "all.csv")
-    pa_csv.write_csv(table.take(np.random.default_rng(1).permutation(ROWS)), folder / "shuffled.csv")
-    pa_csv.write_csv(table.slice(0, 9_000), folder / "part1.csv")
-    pa_csv.write_csv(table.slice(9_000, 30_000), folder / "part2.csv")
-    pq.write_table(table.slice(39_000), folder / "part3.parquet")
-    pq.write_table(table, folder / "all.parquet", row_group_size=7_000)
+    pa_csv.write_csv(table.take(np.random.default_rng(1).permutation(rows)), folder / "shuffled.csv")
+    pa_csv.write_csv(table.slice(0, first), folder / "part1.csv")
+    pa_csv.write_csv(table.slice(first, last - first), folder / "part2.csv")
+    pq.write_table(table.slice(last), folder / "part3.parquet")
+    pq.write_table(table, folder / "all.parquet", row_group_size=rows * 7 // 40)
     pa_csv.write_csv(some_table(500, seed=6), folder / "new.csv")
     return Folder(folder, float(np.std(table["y"].to_numpy())))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    return written(tmp_path_factory.mktemp("engines"), ROWS)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    return written(tmp_path_factory.mktemp("large"), LARGE)
+
+
+@pytest.fixture
+def small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (dataset, training, contents):
+        monkeypatch.setattr(module, "SAMPLE_ROWS", SMALL_SAMPLE)
+    monkeypatch.setattr(dataset, "piece_rows", lambda _: SMALL_PIECE)
 
 
 @dataclass(frozen=True)
@@ -90,9 +109,9 @@ class Way:
 
 def fitted(files: Folder, way: Way, variant: str) -> Model:
     data = DataSettings(tuple(files[name] for name in way.names), Roles("y"), way.read)
-    kernel = KernelSettings(tune=variant == "kernel", tune_rows=200, tune_steps=8)
+    kernel = KernelSettings(tune=variant == "kernel", tune_rows=100, tune_steps=8)
     # Small leaves of some of the rows: what is compared is how they are read.
-    method = MethodSettings(landmarks=60, kernel=kernel, leaf_rows=200, local_rows=6_000)
+    method = MethodSettings(landmarks=60, kernel=kernel, leaf_rows=100, local_rows=3_000)
     where = EngineSettings(threads=way.threads, memory=way.memory)
     return fit(data, SplitSettings(), method, where, variant, LocalEngine(way.threads))[1]
 
@@ -102,17 +121,19 @@ def predictions(files: Folder, model: Model) -> Array:
     return np.concatenate([model.predict(model.encoding.for_predict(batch)[0]) for piece in opened for batch in piece])
 
 
-@pytest.fixture(scope="module")
-def expected(files: Folder) -> Callable[[str], Array]:
+_KNOWN: dict[tuple[Path, str], Array] = {}
+
+
+def expected(files: Folder, variant: str) -> Array:
     """Predictions of the model that was fitted in memory."""
-    known: dict[str, Array] = {}
+    if (files.path, variant) not in _KNOWN:
+        _KNOWN[files.path, variant] = predictions(files, fitted(files, Way(), variant))
+    return _KNOWN[files.path, variant]
 
-    def of(variant: str) -> Array:
-        if variant not in known:
-            known[variant] = predictions(files, fitted(files, Way(), variant))
-        return known[variant]
 
-    return of
+def check(files: Folder, way: Way, variant: str) -> None:
+    found = predictions(files, fitted(files, way, variant))
+    assert np.abs(found - expected(files, variant)).max() <= 1e-8 * files.y_spread
 
 
 WAYS = {
@@ -129,32 +150,44 @@ WAYS = {
 }
 
 
-def test_the_table_is_larger_than_the_sample() -> None:
-    assert ROWS > SAMPLE_ROWS
+@pytest.mark.usefixtures("small_sizes")
+def test_the_tables_are_larger_than_the_sample(files: Folder) -> None:
+    assert LARGE > SAMPLE_ROWS
+    data = DataSettings((files["all.csv"],), Roles("y"), ReadOptions())
+    rows = dataset.open_dataset(data, EngineSettings(), LocalEngine()).rows
+    assert (len(rows.pieces), rows.sample.rows) == (ROWS // SMALL_PIECE, SMALL_SAMPLE)
 
 
+@pytest.mark.usefixtures("small_sizes")
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-def test_predictions_do_not_depend_on_how_the_rows_are_read(
-    files: Folder, expected: Callable[[str], Array], way: Way, variant: str
-) -> None:
-    found = predictions(files, fitted(files, way, variant))
-    assert np.abs(found - expected(variant)).max() <= 1e-8 * files.y_spread
+def test_predictions_do_not_depend_on_how_the_rows_are_read(files: Folder, way: Way, variant: str) -> None:
+    check(files, way, variant)
 
 
-@pytest.mark.parametrize("rows", [1_000, 65_536])
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("way", ["read again in batches of 1,000 rows, shuffled", "several files of two kinds"])
+def test_predictions_of_a_large_table_do_not_depend_on_how_it_is_read(large: Folder, way: str, variant: str) -> None:
+    check(large, WAYS[way], variant)
+
+
+@pytest.mark.usefixtures("small_sizes")
+@pytest.mark.parametrize("rows", [300, 65_536])
 def test_predictions_do_not_depend_on_the_size_of_pieces_in_memory(
-    files: Folder, expected: Callable[[str], Array], monkeypatch: pytest.MonkeyPatch, rows: int
+    files: Folder, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
+    wanted = expected(files, "kernel")
     monkeypatch.setattr(dataset, "piece_rows", lambda _: rows)
     found = predictions(files, fitted(files, Way(), "kernel"))
-    assert np.abs(found - expected("kernel")).max() <= 1e-8 * files.y_spread
+    assert np.abs(found - wanted).max() <= 1e-8 * files.y_spread
 
 
+@pytest.mark.usefixtures("small_sizes")
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_threads_change_no_bit(files: Folder, expected: Callable[[str], Array], variant: str) -> None:
+def test_threads_change_no_bit(files: Folder, variant: str) -> None:
     found = predictions(files, fitted(files, Way(threads=5), variant))
-    assert (found == expected(variant)).all()
+    assert (found == expected(files, variant)).all()
 
 
 def test_a_table_that_does_not_fit_is_read_again_and_says_so(files: Folder) -> None:
@@ -165,8 +198,10 @@ def test_a_table_that_does_not_fit_is_read_again_and_says_so(files: Folder) -> N
     assert dataset.open_dataset(data, EngineSettings(), LocalEngine()).rows.in_memory
 
 
-def test_all_landmarks_of_a_large_table_are_refused_with_the_memory_they_need(files: Folder) -> None:
-    outcome = run("fit", files["all.csv"], "-t", "y", "--variant", "approximate", "--landmarks", "all")
+def test_all_landmarks_of_a_large_table_are_refused_with_the_memory_they_need(tmp_path: Path) -> None:
+    table = tmp_path / "all.csv"
+    pa_csv.write_csv(some_table(LARGE), table)
+    outcome = run("fit", table, "-t", "y", "--variant", "approximate", "--landmarks", "all")
     assert outcome.code == 2
     assert re.search(r"--landmarks all needs about \d+\.\d GB for \d\d,\d{3} rows", outcome.stderr)
     assert "--landmarks auto" in outcome.stderr

@@ -14,6 +14,7 @@ from tests.cli_runner import succeed
 Columns = dict[str, Sequence[object]]
 # How it is fitted is not the subject: one split.
 KERNEL = ("-t", "y", "--variant", "kernel", "--folds", 1)
+SALES = 300
 
 
 def write(path: Path, columns: Columns) -> Path:
@@ -75,9 +76,9 @@ def test_new_customers_are_predicted_as_well_as_without_the_column(tmp_path: Pat
 def sales(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Columns]:
     """A fitted table of dates, levels and numbers."""
     folder, rng = tmp_path_factory.mktemp("sales"), np.random.default_rng(4)
-    days = rng.integers(0, 800, 500)
+    days = rng.integers(0, 800, SALES)
     when = [str(np.datetime64("2020-01-01") + np.timedelta64(day, "D")) for day in days.tolist()]
-    shop, size = rng.integers(0, 6, 500), np.exp(rng.standard_normal(500))
+    shop, size = rng.integers(0, 6, SALES), np.exp(rng.standard_normal(SALES))
     y = np.exp(0.5 * np.sin(2.0 * np.pi * days / 365.25) + 0.3 * shop + 0.2 * np.log(size))
     columns: Columns = {"when": when, "shop": [f"s{i}" for i in shop], "size": size.tolist(), "y": y.tolist()}
     succeed("fit", write(folder / "fit.csv", columns), *KERNEL, "-o", folder / "m.joblib")
@@ -99,7 +100,7 @@ def test_the_order_of_rows_and_columns_changes_nothing_beyond_rounding(sales: tu
     folder, columns = sales
     new = {name: values[:40] for name, values in columns.items()}
     before = predictions(folder, new)
-    order = np.random.default_rng(5).permutation(500)
+    order = np.random.default_rng(5).permutation(SALES)
     shuffled = {name: [columns[name][i] for i in order] for name in reversed(columns)}
     succeed("fit", write(folder / "again.csv", shuffled), *KERNEL, "-o", folder / "m.joblib")
     np.testing.assert_allclose(predictions(folder, new), before, rtol=1e-6)
@@ -111,7 +112,7 @@ def test_known_bounds_hold_for_predictions_and_intervals(
 ) -> None:
     folder, _ = sales
     model, output = tmp_path / "m.joblib", tmp_path / "out.csv"
-    succeed("fit", folder / "fit.csv", *KERNEL, "-o", model, *bounds)
+    succeed("fit", folder / "fit.csv", *KERNEL, "--tune-steps", 5, "-o", model, *bounds)
     succeed("predict", model, folder / "fit.csv", "--interval", "0.9", "-o", output)
     values = np.loadtxt(output, delimiter=",", skiprows=1)
     limits = dict(zip(bounds[::2], map(float, bounds[1::2]), strict=True))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from enrelm_cli.cli import startup
 from enrelm_cli.cli.program import COMMANDS, command, options_of, parsed
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fields import OUTPUT, PANELS, REQUIRED, Flag, Option, Real, Settings, Whole, argument, text
@@ -54,6 +55,7 @@ def _given(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
         close = get_close_matches(first, COMMANDS, n=1)
         hint = f"did you mean {close[0]}?" if close else "name a command such as fit, or a saved model"
         raise UsageError(f"there is no command {first!r}", hint)
+    startup.import_pyarrow()
     from enrelm_cli.commands.recipe import recipe_of
     from enrelm_cli.commands.saved import load_models
 
