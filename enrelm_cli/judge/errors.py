@@ -202,15 +202,14 @@ def losses_from_sums(basis: Basis, network: Network, side: Side, power: int = 2)
     """The sums of squares from those that phase 1 has kept."""
     if power != 2:
         return None
-    gram, V = basis.gram, basis.eigen.space
-    if basis.data.view.target_scale.transform != "none" or network.order is None or V is None:
+    gram = basis.gram
+    if basis.data.view.target_scale.transform != "none" or network.order is None or basis.eigen.space is None:
         return None
     if gram is None or side not in gram.sums.sides:
         return None
     sums = gram.sums.total((side,))
     assert isinstance(network.features, (HiddenLayer, KernelFeatures))
-    offset = network.features.offset
-    squares = nested_squares(sums, V[:, network.order], offset, network.beta, network.intercept)
+    squares = nested_squares(basis.eigen, sums, network, network.features.offset)
     losses = Losses(squares, float(np.sum(sums["yy"])), float(sums["n"]), power)
     return losses if relative_errors(losses.values, losses.total).min() > RESOLVED else None
 

@@ -18,7 +18,7 @@ arbitrary, and below that ratio float64 leaves nothing of an eigenvector.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import lapack
 
-from enrelm_cli.columns import plain, squares, sum_by
+from enrelm_cli.columns import plain, squares, sum_by, wide
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Chunk, Sums, one_blas_thread
 from enrelm_cli.fold.unlocked import triangular_product
@@ -36,7 +36,9 @@ from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.targets.rows import sums_with_target
 from enrelm_cli.kernels.arcsine import Kernel, Prepared
 from enrelm_cli.model.features import BLOCK, HiddenLayer, KernelFeatures
+from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.landmarks import Landmarks
+from enrelm_cli.phase_one.shared import Shared
 from enrelm_cli.types import Array, Keys
 
 CUT = 1e-12
@@ -54,6 +56,7 @@ class EigenBasis:
     space: Array | None = None  # (., k): U = B V where the basis comes from Gram sums
     # Keys (m,) sorted and U_z (m, k): exact rows of U where every row is a landmark.
     exact: tuple[Keys, Array] | None = None
+    shared: Shared = field(default_factory=Shared, compare=False, repr=False)  # by the bases of all targets
 
     def of_training(self, chunk: Chunk) -> Array:
         """Rows of U for standardised training rows: (t, k)."""
@@ -61,6 +64,16 @@ class EigenBasis:
             return self.features.outputs(chunk.X)
         key, U = self.exact
         return U[np.searchsorted(key, chunk.twins)]
+
+    def of_sample(self, chunk: Chunk) -> Array:
+        """The same of rows of the sample, which are asked for again: not to be written into."""
+        return self.shared.once(chunk.twins.tobytes(), self.values, lambda: self.of_training(chunk))
+
+    def products(self, BB: Array) -> Array:
+        """V'(B'B)V of the rows of a side: (k, k), not to be written into."""
+        V = self.space
+        assert V is not None
+        return self.shared.once(("products", id(BB)), BB, lambda: V.T @ BB @ V)
 
     def take(self, order: NDArray[np.int64]) -> EigenBasis:
         exact = None if self.exact is None else (self.exact[0], np.ascontiguousarray(self.exact[1][:, order]))
@@ -218,34 +231,24 @@ def landmark_basis(kernel: Kernel, landmarks: Landmarks, R: Array, gram: Sums, c
 
 
 @one_blas_thread
-def nested_squares(gram: Sums, V: Array, offset: Array, beta: Array, intercept: Array | float) -> Array:
-    """sum_i |y_i - yhat_il|^2 of every nested size l from the Gram sums of those rows: (k, n), (n,), (n, ...) -> (n,).
+def nested_squares(basis: EigenBasis, gram: Sums, network: Network, offset: Array) -> Array:
+    """sum_i |y_i - yhat_il|^2 of every nested size l from the Gram sums of those rows, summed over targets: (n,).
 
-    With t_j = beta_j V_j the prediction of size l is sum_{j<=l} (b.t_j - beta_j offset_j) + intercept; its products
-    with itself and with y are prefix sums of n x n and n products.
+    Neuron j is V_j'b - o_j, b a row of B. The prediction of size l is sum_{j<=l} beta_j (V_j'b - o_j) + intercept; its
+    products with itself and with y are prefix sums: of beta_j beta_k (V'B'BV)_jk, which no target changes, of beta_j
+    V_j'(sum b), beta_j o_j and beta_j V_j'(B'y).
     """
-    if beta.ndim > 1:
-        return _nested_squares_of_several(gram, V, offset, beta, np.asarray(intercept))
-    t, o = V * beta, beta * offset
-    s = t.T @ gram["b"]
-    products = t.T @ gram["BB"] @ t - np.outer(s, o) - np.outer(o, s) + gram["n"] * np.outer(o, o)
-    square = np.diag(np.cumsum(np.cumsum(products, axis=0), axis=1))
-    shifted = gram["y"] - gram["n"] * intercept  # sum of y - intercept
-    cross = np.cumsum(t.T @ gram["By"] - intercept * s - o * shifted)
-    own = gram["yy"] - 2.0 * intercept * gram["y"] + gram["n"] * intercept**2
-    squares: Array = own - 2.0 * cross + square
-    return squares
-
-
-def _nested_squares_of_several(gram: Sums, V: Array, offset: Array, beta: Array, intercept: Array) -> Array:
-    """The same summed over targets, whose predictions share the features: products of features are those of all."""
-    n, v = gram["n"], V.T @ gram["b"]
-    features = V.T @ gram["BB"] @ V - np.outer(v, offset) - np.outer(offset, v) + n * np.outer(offset, offset)
-    products = (beta @ beta.T) * features
-    square = np.cumsum(2.0 * np.tril(products, -1).sum(axis=1) + np.diag(products))
-    shifted = gram["y"] - n * intercept
-    with_y = V.T @ gram["By"] - np.outer(v, intercept) - np.outer(offset, shifted)
-    cross = np.cumsum(np.einsum("jc,jc->j", beta, with_y))
-    own = float(np.sum(gram["yy"] - 2.0 * intercept * gram["y"] + n * intercept**2))
-    squares_of_sizes: Array = own - 2.0 * cross + square
+    order, V = network.order, basis.space
+    assert V is not None
+    assert order is not None
+    beta = wide(network.beta)
+    G, n = basis.products(gram["BB"])[np.ix_(order, order)], gram["n"]
+    own = 2.0 * (np.tril(G, -1) @ beta) + np.diag(G)[:, None] * beta
+    s = np.cumsum(beta * (V.T @ gram["b"])[order, None], axis=0)
+    o = np.cumsum(beta * offset[:, None], axis=0)
+    y, yy, intercept = np.atleast_1d(gram["y"]), np.atleast_1d(gram["yy"]), np.atleast_1d(network.intercept)
+    square = np.cumsum(beta * own, axis=0) - 2.0 * s * o + n * o**2
+    cross = np.cumsum(beta * wide(V.T @ gram["By"])[order], axis=0) - intercept * s - (y - n * intercept) * o
+    errors = yy - 2.0 * intercept * y + n * intercept**2 - 2.0 * cross + square
+    squares_of_sizes: Array = errors.sum(axis=1)
     return squares_of_sizes

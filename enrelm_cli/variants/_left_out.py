@@ -56,10 +56,10 @@ class BlocksLeftOut:
     def errors(self, rows: Chunk, block: Block) -> Array:
         """(t, a), or (t, a, q) of q targets."""
         basis, shrunk = self.basis, self.shrunk
-        U = basis.of_training(rows)
+        U = basis.of_sample(rows)
         residual = (rows.y - basis.y_mean - U @ basis.c)[:, None] + _products(U, basis.c, shrunk)
         root = np.sqrt(self.scale * np.ones(rows.rows) if rows.weight is None else self.scale * rows.weight)
-        U *= root[:, None]
+        U = U * root[:, None]
         residual *= root.reshape(-1, *np.ones(residual.ndim - 1, int))
         lowest = None if self.scale < 1.0 + 1e-9 else shrunk.min(axis=0)
         return Smoother(U, root, float(basis.rows), 1.0 - shrunk, shrunk, lowest).left_out(residual, block)

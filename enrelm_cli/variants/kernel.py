@@ -89,13 +89,13 @@ class LeftOut:
         """(t, a), or (t, a, q) of q targets."""
         basis, shrunk = self.basis, self.shrunk
         n, mean = self.twins.of(rows)
-        U = basis.of_training(rows)
+        U = basis.of_sample(rows)
         residual = (mean - basis.y_mean - U @ basis.c)[:, None] + self._shrunk(U)
-        U *= U
-        U *= n[:, None]
-        outside = 1.0 - n / basis.rows - U.sum(axis=1)
+        leverages = np.square(U)
+        leverages *= n[:, None]
+        outside = 1.0 - n / basis.rows - leverages.sum(axis=1)
         outside[outside < _ROUNDING] = 0.0
-        free = outside[:, None] + U @ shrunk
+        free = outside[:, None] + leverages @ shrunk
         free = np.maximum(free, np.finfo(float).tiny)
         errors: Array = (rows.y - mean)[:, None] + residual / (free if rows.y.ndim == 1 else free[:, :, None])
         return errors

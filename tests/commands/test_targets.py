@@ -13,7 +13,9 @@ import pytest
 
 from enrelm_cli.commands.saved import load_model, load_models
 from enrelm_cli.errors import ModelFileError
+from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.model.targets.models import TargetModels
+from enrelm_cli.phase_one.eigenbasis import EigenBasis
 from enrelm_cli.types import Array
 from tests.cli_runner import run, succeed
 
@@ -77,6 +79,34 @@ def test_every_variant_predicts_what_it_does_alone(tmp_path: Path, variant: str,
         succeed("fit", data, "-t", target, "--drop", other, *fixed, "-o", tmp_path / "one.joblib")
         alone = columns(succeed("predict", tmp_path / "one.joblib", data).stdout)["prediction"]
         np.testing.assert_allclose(both[f"prediction_{target}"], alone, rtol=1e-8, atol=1e-8)
+
+
+def test_a_second_target_computes_nothing_again_that_follows_from_the_inputs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of U, and products of sums with the eigenvectors, are those of a fit of one target."""
+    counted: list[tuple[int, ...]] = []
+    of_training, products = EigenBasis.of_training, EigenBasis.products
+
+    def noted_rows(self: EigenBasis, chunk: Chunk) -> Array:
+        counted.append(chunk.X.shape)
+        return of_training(self, chunk)
+
+    def noted_products(self: EigenBasis, BB: Array) -> Array:
+        before = len(self.shared)
+        found = products(self, BB)
+        counted.extend([BB.shape] * (len(self.shared) - before))
+        return found
+
+    monkeypatch.setattr(EigenBasis, "of_training", noted_rows)
+    monkeypatch.setattr(EigenBasis, "products", noted_products)
+    fixed = (*FIXED, "--variant", "kernel", "--landmarks", "60", "--threads", "1")
+    succeed("fit", folder / "t.csv", "-t", "a", "--drop", "b", *fixed)
+    alone = sorted(counted)
+    assert len(alone) > 2
+    counted.clear()
+    succeed("fit", folder / "t.csv", "-t", "a,b", *fixed)
+    assert sorted(counted) == alone
 
 
 def test_each_target_has_its_own_ridge_and_errors(folder: Path) -> None:

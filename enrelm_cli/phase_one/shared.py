@@ -1,0 +1,38 @@
+"""What follows from an eigenbasis alone, computed once: every target, and every stage of a fit, asks for it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from enrelm_cli.types import Array
+
+# Bytes of one basis: U of 16,000 rows and 2,000 columns.
+_LIMIT = 1 << 28
+
+
+class Shared:
+    """Arrays by what they are of. What is beyond the limit is computed each time; nobody may write into the others."""
+
+    def __init__(self, limit: int = _LIMIT) -> None:
+        self._left = limit
+        self._found: dict[Hashable, tuple[Array, Array]] = {}
+
+    def once(self, key: Hashable, of: Array, compute: Callable[[], Array]) -> Array:
+        """`of`: what the array follows from, which stays the same object as long as the key means it."""
+        known = self._found.get(key)
+        if known is not None and known[0] is of:
+            return known[1]
+        array = compute()
+        if array.nbytes <= self._left:
+            # Threads that ask at the same time compute the same.
+            self._left -= array.nbytes
+            array.flags.writeable = False
+            self._found[key] = of, array
+        return array
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __reduce__(self) -> tuple[type[Shared], tuple[()]]:
+        """It stays where it is: what travels to a cluster is computed there."""
+        return Shared, ()
