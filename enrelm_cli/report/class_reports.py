@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from enrelm_cli.judge.classes.metrics import Metrics
+from enrelm_cli.judge.classes.metrics import Metrics, confusion_of
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class ClassFacts:
 def class_facts_of(document: Mapping[str, Any]) -> ClassFacts:
     """What `to_json` gave, as a model file holds it."""
     judged = dict(document["validation"])
-    judged["confusion"] = tuple(tuple(row) for row in judged["confusion"])
+    judged["confusion"] = confusion_of(judged, len(document["classes"]))
+    judged.pop("confusion_cells", None)  # models of before have none
     judged["reliability"] = tuple((one["probability"], one["share"], one["weight"]) for one in judged["reliability"])
     # Models of before have none.
     judged["roc"] = tuple((one["false"], one["true"]) for one in judged.get("roc", ()))

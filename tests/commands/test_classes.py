@@ -251,14 +251,38 @@ def test_forty_classes_are_told_apart(tmp_path: Path) -> None:
     assert facts["classes"]["validation"]["accuracy"] > 0.8
 
 
+def test_of_many_classes_the_cells_of_the_confusion_table_that_have_rows_are_kept(tmp_path: Path) -> None:
+    rng = np.random.default_rng(12)
+    codes = np.repeat(np.arange(51), 8)
+    X = (rng.standard_normal((51, 3)) * 5.0)[codes] + 1.5 * rng.standard_normal((408, 3))
+    data = written(tmp_path / "t.csv", X, [f"k{c:02}" for c in codes])
+    words = ("-t", "kind", "--variant", "approximate", "--no-tune", "--folds", 1)
+    fitted = succeed("fit", data, *words, "-f", "json", "-o", tmp_path / "m.joblib").json["classes"]
+    kept = succeed("info", tmp_path / "m.joblib", "-f", "json").json["classes"]
+    for judged in (fitted["validation"], kept["validation"]):
+        assert judged["confusion"] is None
+        cells = np.array(judged["confusion_cells"])
+        assert cells[:, 2].min() > 0.0
+        assert cells[:, 2].sum() == judged["rows"]
+        right = cells[cells[:, 0] == cells[:, 1], 2].sum()
+        assert right / judged["rows"] == pytest.approx(judged["accuracy"])
+    # The view is of the whole table again.
+    shown = succeed("info", tmp_path / "m.joblib", "-v").stdout
+    wrong = max((row for row in kept["validation"]["confusion_cells"] if row[0] != row[1]), key=lambda row: row[2])
+    assert "confused most" in shown
+    assert any(line.split()[-1] == f"{wrong[2]:g}" for line in shown.partition("confused most")[2].splitlines() if line)
+
+
 @pytest.mark.slow
 def test_a_thousand_classes_are_told_apart(tmp_path: Path) -> None:
     rng = np.random.default_rng(10)
     codes = np.repeat(np.arange(1000), 6)
     X = (rng.standard_normal((1000, 3)) * 5.0)[codes] + 0.02 * rng.standard_normal((6000, 3))
-    words = ("-t", "kind", "--variant", "approximate", "-f", "json")
+    words = ("-t", "kind", "--variant", "approximate", "-f", "json", "-o", tmp_path / "m.joblib")
     facts = succeed("fit", written(tmp_path / "t.csv", X, [f"k{c}" for c in codes]), *words).json
     assert len(facts["classes"]["classes"]) == 1000
+    told = succeed("info", tmp_path / "m.joblib", "-f", "json").stdout
+    assert len(told) < 1_000_000
 
 
 @pytest.fixture(scope="module")

@@ -44,6 +44,8 @@ pytestmark = [pytest.mark.dask, pytest.mark.filterwarnings("ignore")]
 ROWS = 3_000
 # About 250 rows a block: enough pieces for a worker to be lost among them.
 READ = ReadOptions(block_bytes=20_000)
+# Several leaves of the rows that a test has.
+LEAVES: dict[str, tuple[str | int, ...]] = {"local": ("--leaf-rows", 200)}
 
 
 @dataclass
@@ -167,12 +169,12 @@ def test_a_cluster_finds_the_model_that_one_process_finds(cluster: Cluster, file
     assert_same(files, fitted(files, cluster.engine(), variant), variant)
 
 
-@pytest.mark.parametrize("variant", ["approximate", "kernel"])
+@pytest.mark.parametrize("variant", ["approximate", "kernel", "local", "logistic"])
 def test_a_cluster_tells_classes_apart_as_one_process_does(
     cluster: Cluster, files: Path, tmp_path: Path, variant: str
 ) -> None:
     """The target is a text: from its own files, and from the workers'."""
-    words = ("-t", "colour", "--variant", variant, "--landmarks", 50, "--no-tune")
+    words = ("-t", "colour", "--variant", variant, "--landmarks", 50, "--no-tune", *LEAVES.get(variant, ()))
     told = []
     for name, on in (("here", ()), ("there", ("--engine", "dask", "--scheduler", cluster.address))):
         model = tmp_path / f"{name}.joblib"
@@ -180,6 +182,22 @@ def test_a_cluster_tells_classes_apart_as_one_process_does(
         lines = succeed("predict", model, files / "new.csv", "--probabilities").stdout.splitlines()
         told.append([[float(cell) for cell in line.split(",")[-3:]] for line in lines[1:]])
     np.testing.assert_allclose(told[1], told[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("variant", ["kernel", "local"])
+def test_a_cluster_fits_several_targets_as_one_process_does(
+    cluster: Cluster, files: Path, tmp_path: Path, variant: str
+) -> None:
+    words = ("-t", "y,c", "--variant", variant, "--landmarks", 50, "--no-tune", *LEAVES.get(variant, ()))
+    told = []
+    for name, on in (("here", ()), ("there", ("--engine", "dask", "--scheduler", cluster.address))):
+        model = tmp_path / f"{name}.joblib"
+        facts = succeed("fit", files / "part1.csv", files / "part4.parquet", *words, "-o", model, "-f", "json", *on)
+        assert [one["target"] for one in facts.json["targets"]] == ["y", "c"]
+        lines = succeed("predict", model, files / "new.csv", "--interval", 0.9).stdout.splitlines()
+        told.append(np.array([[float(cell) for cell in line.split(",")] for line in lines[1:]]))
+    assert told[0].shape == (1_000, 6)
+    np.testing.assert_allclose(told[1], told[0], atol=1e-8 * np.std(told[0], axis=0).max())
 
 
 @dataclass

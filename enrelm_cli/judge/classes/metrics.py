@@ -7,6 +7,7 @@ class the model does not know is wrong, with a probability of 0 for its class.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ from enrelm_cli.types import Array
 BINS = 15
 # Bins of the second class's logit, for the ROC curve: as fine as figures can tell.
 _LOGITS, _FARTHEST = 4096, 20.0
+# Classes up to which a document has the whole confusion table; of more, which are mostly noughts, the other cells.
+_WHOLE_TABLE = 50
 _LEAST = 1e-15  # probability that a logarithm is taken of
 
 
@@ -87,7 +90,30 @@ class Metrics:
         figures = {name: value for name, value in vars(self).items() if name not in ("reliability", "roc", "confusion")}
         bins = [{"probability": p, "share": share, "weight": w} for p, share, w in self.reliability]
         roc = [{"false": false, "true": true} for false, true in self.roc]
-        return {**figures, "confusion": [list(row) for row in self.confusion], "reliability": bins, "roc": roc}
+        whole = len(self.confusion) <= _WHOLE_TABLE
+        confusion = {
+            "confusion": [list(row) for row in self.confusion] if whole else None,
+            "confusion_cells": None if whole else _cells(self.confusion),
+        }
+        return {**figures, **confusion, "reliability": bins, "roc": roc}
+
+
+Table = tuple[tuple[float, ...], ...]
+
+
+def _cells(confusion: Table) -> list[list[float]]:
+    """[place of the class, place of the predicted class, rows] of each cell that has some."""
+    return [[i, j, rows] for i, row in enumerate(confusion) for j, rows in enumerate(row) if rows]
+
+
+def confusion_of(document: Mapping[str, Any], classes: int) -> Table:
+    """What `to_json` gave; models of before have the whole table, however many classes there are."""
+    if document["confusion"] is not None:
+        return tuple(tuple(row) for row in document["confusion"])
+    table = np.zeros((classes, classes))
+    for i, j, rows in document["confusion_cells"]:
+        table[int(i), int(j)] = rows
+    return tuple(tuple(row) for row in table.tolist())
 
 
 def metrics(sums: Sums) -> Metrics | None:
