@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from enrelm_cli.errors import DataError, UsageError
-from enrelm_cli.inputs.folds import fold_count, fold_splits
+from enrelm_cli.inputs.folds import FoldSplit, fold_count, fold_splits
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.training import Rows, rows_of_arrays
 from enrelm_cli.settings import SplitSettings
@@ -76,3 +77,29 @@ def test_few_rows_have_five_folds_and_many_one_split() -> None:
     with pytest.raises(UsageError, match="shuffle"):
         fold_splits(small, replace(auto, kind="shuffle"), 3)
     assert fold_count(replace(small, classes=("a", "b")), auto, single=False) == 5
+
+
+def test_three_different_inputs_make_folds_and_two_do_not() -> None:
+    X = np.repeat([[1.0], [2.0], [3.0]], 4, axis=0)
+    assert len(fold_splits(rows_of_arrays(X, np.arange(12.0)), SplitSettings(), 2)) == 2
+    with pytest.raises(DataError, match="only 2 different inputs"):
+        fold_splits(rows_of_arrays(X[:8], np.arange(8.0)), SplitSettings(), 2)
+
+
+def test_folds_of_a_table_larger_than_its_sample_are_equal_shares_of_all_hashes() -> None:
+    rows = replace(rows_of(60), whole=False)
+    bounds = [0, 2**64 // 3, 2 * 2**64 // 3, 2**64]
+    splits = fold_splits(rows, SplitSettings(), 3)
+    assert splits == tuple(FoldSplit(SplitSettings().seed, *pair) for pair in pairwise(bounds))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_fold_has_rows_however_many_one_group_has(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    counts = rng.permutation([1, 1, 1, 1, 100])
+    group = np.repeat(np.arange(5, dtype=np.uint64), counts)
+    rows = rows_of(104)
+    rows = replace(rows, sample=replace(rows.sample, group=group))
+    held = [one.sides(rows.sample) == Side.VALIDATION for one in fold_splits(rows, SplitSettings(), 4)]
+    assert all(one.any() for one in held)
+    np.testing.assert_array_equal(np.sum(held, axis=0), 1)

@@ -13,6 +13,7 @@ from enrelm_cli.inputs.split import (
     HashSplit,
     Side,
     TrainOnValidation,
+    _without_copies,
     hash_split,
     mostly_repeats,
     paper_split,
@@ -281,3 +282,42 @@ def test_too_few_times_are_refused() -> None:
             time_split(np.array(few), 0.25)
     with pytest.raises(DataError, match="4 different times are too few for 4 cuts"):
         time_split(np.array([0.0, 1.0, 2.0, 3.0]), 0.25, Cut(1, 4, 0.1))
+
+
+def test_three_groups_train_validate_and_test() -> None:
+    """However many rows are to test, two groups are left for the other sides."""
+    key = np.repeat(hash_numbers(np.arange(3.0)), 5)
+    split = hash_split(key, True, 0, 0.25, 0.9, groups=True)
+    assert {*split.sides_of(key).tolist()} == {Side.TRAIN, Side.VALIDATION, Side.TEST}
+
+
+@pytest.mark.parametrize(("different", "kept"), [(19, 20), (20, 20)])
+def test_one_copy_among_few_rows_is_chance_and_among_twenty_it_is_a_copy(different: int, kept: int) -> None:
+    key = hash_numbers(np.append(np.arange(float(different)), 0.0))
+    assert len(_without_copies(key, key)) == kept
+
+
+@pytest.mark.parametrize(("groups", "test_size", "said"), [(1, 0.0, "1 group is"), (2, 0.25, "2 groups are")])
+def test_too_few_groups_are_counted(groups: int, test_size: float, said: str) -> None:
+    key = np.repeat(hash_numbers(np.arange(float(groups))), 5)
+    with pytest.raises(DataError, match=said):
+        hash_split(key, True, 0, 0.25, test_size, groups=True)
+
+
+@pytest.mark.parametrize(("targets", "kept"), [(20, 41), (21, 40)])
+def test_one_copy_is_chance_where_targets_are_half_as_many_as_rows(targets: int, kept: int) -> None:
+    place = np.append(np.arange(40.0), 0.0)
+    assert len(_without_copies(hash_numbers(place), hash_numbers(place % targets))) == kept
+
+
+@pytest.mark.parametrize(("times", "kept"), [(4, 20), (5, 100)])
+def test_up_to_four_copies_are_of_a_file_that_was_read_again(times: int, kept: int) -> None:
+    key = hash_numbers(np.tile(np.arange(20.0), times))
+    assert len(_without_copies(key, key)) == kept
+
+
+def test_which_of_two_equal_rows_has_which_key_depends_on_their_weights_and_not_on_their_order() -> None:
+    same, weight = hash_numbers(np.zeros(2)), hash_numbers(np.array([1.0, 2.0]))
+    ours, other = single_rows(same, same, weight), single_rows(same, same, weight[::-1].copy())
+    assert ours[0] != ours[1]
+    np.testing.assert_array_equal(ours, other[::-1])

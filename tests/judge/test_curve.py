@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -252,3 +254,10 @@ def test_curves_count_their_neurons_from_one() -> None:
 def test_noise_is_measured_where_the_knee_may_be(curve: str, neurons: int | None) -> None:
     found = knee(np.array([float(error) for error in curve.split()]))
     assert (found and found.neurons) == neurons
+
+
+def test_a_curve_takes_what_a_fit_took_and_alone_the_best() -> None:
+    e = np.array([0.9, 0.5, 0.6])
+    alone = Curve("kernel", e, e, choices(e), None, False, 3)
+    assert alone.taken == Choice(2, 0.5)
+    assert replace(alone, chosen=Choice(3, 0.6)).taken == Choice(3, 0.6)

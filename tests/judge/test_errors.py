@@ -8,11 +8,21 @@ import numpy as np
 import pytest
 
 from enrelm_cli.errors import DataError
-from enrelm_cli.fold.folds import Sums
+from enrelm_cli.fold.folds import Chunk, Sums
+from enrelm_cli.inputs.classes.scale import ClassScale
 from enrelm_cli.inputs.split import Side, hash_split
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
-from enrelm_cli.judge.errors import curve_of, curves_of, errors_from_sums, relative_errors, relative_of
+from enrelm_cli.judge.errors import (
+    CurveRows,
+    curve_of,
+    curves_of,
+    errors_from_sums,
+    losses_of,
+    relative_errors,
+    relative_of,
+)
 from enrelm_cli.judge.fitting import with_errors
+from enrelm_cli.judge.losses import unit_of
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis, basis_of, tune
 from enrelm_cli.settings import KernelSettings, MethodSettings
@@ -99,3 +109,80 @@ def test_errors_relate_to_any_spread_and_have_a_value_where_there_is_none() -> N
 def test_a_side_without_rows_has_no_error() -> None:
     with pytest.raises(DataError, match="no validation rows"):
         relative_of(Sums({"squares": np.zeros(2), "total": 0.0, "rows": 0}), Side.VALIDATION)
+
+
+def test_curves_are_of_predictions_that_no_range_clips() -> None:
+    data = split_problem()
+    basis, network = fitted(data)
+    narrow = basis.on(data.view.target_scale.ranged(-0.1, 0.1))
+    shifted = replace(network, intercept=0.3, order=None)
+    np.testing.assert_allclose(curve_of(narrow, shifted, Side.TRAIN), by_hand(data, shifted, Side.TRAIN), rtol=1e-9)
+
+
+def test_sizes_of_errors_come_from_the_rows_where_sums_know_the_squares() -> None:
+    basis, network = fitted(split_problem(700))
+    assert errors_from_sums(basis, network, Side.VALIDATION) is not None
+    chunk = basis.data.view(basis.data.rows.sample, Side.VALIDATION)
+    z = network.intercept + np.cumsum(network.features.outputs(chunk.X) * network.beta, axis=1)
+    found = losses_of([(basis, network)], (Side.VALIDATION,), power=1)[0][Side.VALIDATION]
+    np.testing.assert_allclose(found.values, np.abs(z - chunk.y[:, None]).sum(axis=0), rtol=1e-9)
+    assert found.total == pytest.approx(np.abs(chunk.y).sum(), rel=1e-9)
+
+
+class Given:
+    """Features whose outputs are the inputs: (t, n), or (t, n, q) where each target has its own."""
+
+    def __init__(self, targets: int | None) -> None:
+        self.targets = targets
+
+    def outputs(self, X: Array) -> Array:
+        return X if self.targets is None else X[:, :, None] * (1.0 + np.arange(self.targets))
+
+    def combine(self, X: Array, beta: Array) -> Array:
+        return X @ beta
+
+
+def of_classes(rows: int, classes: int, noise: float, own: bool) -> tuple[CurveRows, Chunk]:
+    """A network of so many classes whose last size leaves errors of the noise, and its rows, with weights."""
+    rng = np.random.default_rng(classes)
+    q, scale = classes - 1, ClassScale(rng.integers(5, 30, classes).astype(float))
+    X, beta, intercept = rng.standard_normal((rows, 4)), rng.standard_normal((4, q)), rng.standard_normal(q)
+    features = Given(q if own else None)
+    whole = np.einsum("inq,nq->iq", features.outputs(X) if own else np.repeat(X[:, :, None], q, axis=2), beta)
+    y = intercept + whole + noise * rng.standard_normal((rows, q))
+    keys = np.arange(rows).astype(np.uint64)
+    chunk = Chunk(X, y, keys, keys, 0, weight=rng.uniform(0.5, 2.0, rows))
+    view = replace(split_problem(40).view, target_scale=scale)
+    return CurveRows(view, Network(features, beta, intercept), (Side.TRAIN,)), chunk  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["outputs of all targets", "an output for each target"])
+@pytest.mark.parametrize(("classes", "noise"), [(3, 1e-7), (30, 0.5)])
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_curve_of_several_columns_is_summed_over_them(classes: int, noise: float, own: bool, power: int) -> None:
+    """Few columns keep their digits where the fit is nearly perfect; many are summed by products, of squares only."""
+    partial, chunk = of_classes(700, classes, noise, own)
+    outputs = partial.network.features.outputs(chunk.X)
+    terms = (outputs if own else outputs[:, :, None]) * partial.network.beta
+    gaps = partial.network.intercept + np.cumsum(terms, axis=1) - chunk.y[:, None, :]
+    assert chunk.weight is not None
+    found = replace(partial, power=power)._sums(chunk)
+    np.testing.assert_allclose(found["squares"], np.einsum("i,inq->n", chunk.weight, np.abs(gaps) ** power), rtol=1e-7)
+
+
+def test_the_curve_of_logits_is_brier_s_score_in_units_of_the_codes() -> None:
+    partial, chunk = of_classes(600, 3, 0.5, own=False)
+    scale = partial.view.target_scale
+    assert isinstance(scale, ClassScale)
+    place = np.random.default_rng(1).integers(0, 3, 600)
+    chunk = replace(chunk, y=scale.forward(place.astype(float)), weight=None)
+    network = replace(partial.network, logits=True)
+    scores = np.exp(scale.scores(network.predict(chunk.X)))
+    p = scores / scores.sum(axis=1, keepdims=True)
+    brier = np.sum((p - np.eye(3)[place]) ** 2)
+    found = replace(partial, network=network)._sums(chunk)
+    np.testing.assert_allclose(found["squares"], np.full(4, brier / scale.spread**2), rtol=1e-9)
+
+
+def test_the_unit_of_classes_is_the_spread_of_their_indicators() -> None:
+    assert unit_of(ClassScale(np.array([30.0, 10.0]))) == pytest.approx(np.sqrt(2 * 0.75 * 0.25))

@@ -12,7 +12,15 @@ from enrelm_cli.inputs.split import Everything, Side, hash_split
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.judge.curve import Curve, choices
 from enrelm_cli.judge.errors import curve_of
-from enrelm_cli.judge.fitting import choose, fit_variant, refit_variant
+from enrelm_cli.judge.fitting import (
+    choose,
+    choose_over_folds,
+    choose_size,
+    fit_variant,
+    refit_variant,
+    train_variant,
+    with_errors,
+)
 from enrelm_cli.model.network import Network
 from enrelm_cli.phase_one.phase_one import Basis, basis_of, tune
 from enrelm_cli.settings import KernelSettings, MethodSettings
@@ -195,3 +203,56 @@ def test_validation_rows_at_the_training_mean_are_an_error_with_a_remedy() -> No
     data = training(rows_of_arrays(X, y), split)
     with pytest.raises(DataError, match="every validation row is the mean"):
         fit_variant(named("approximate"), start("approximate", data), METHOD)
+
+
+def test_all_neurons_of_a_perfect_fit_are_kept() -> None:
+    assert choose_size(curve(np.array([0.5, 0.0, 0.0])), MethodSettings(), True, 60.0)[0].neurons == 3
+
+
+@pytest.mark.parametrize("folds", [1, 2])
+def test_the_standard_error_is_that_of_the_rows_that_all_folds_hold_out_whatever_they_weigh(
+    folds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = problem(1, T=700)
+    rows = rows_of_arrays(X, y, weight=np.where(np.arange(700) % 3, 1.0, 4.0) if folds == 1 else None)
+    each = [training(rows, hash_split(rows.sample.unit, True, seed, 0.25)) for seed in range(3, 3 + folds)]
+    told: list[float] = []
+
+    def choice(curve: Curve, method: MethodSettings, regularised: bool, held_out: float) -> tuple[object, str]:
+        told.append(held_out)
+        return choose_size(curve, method, regularised, held_out)
+
+    monkeypatch.setattr("enrelm_cli.judge.fitting.choose_size", choice)
+    method = replace(METHOD, landmarks=30)
+    bases = [basis_of(tune(data, method, named("kernel").start), method) for data in each]
+    choose_over_folds([[train_variant(named("kernel"), basis, method)] for basis in bases], method)
+    held = [np.count_nonzero(data.view.split.sides(rows.sample) == Side.VALIDATION) for data in each]
+    assert told == [pytest.approx(sum(held), rel=1e-12)]
+    assert sum(held) > 150 * folds
+
+
+class Late(Fixed):
+    """A variant that knows the left-out errors of later rows only."""
+
+    def left_out(self, basis: Basis, network: Network) -> Array:
+        errors = np.linspace(-1.0, 3.0, basis.data.T) ** 3
+        errors[: basis.data.T // 4] = np.nan
+        return errors
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_errors_of_later_rows_smear_around_their_own_weighted_mean(weighted: bool) -> None:
+    X, y = problem(1, T=240)
+    weight = np.where(np.arange(240) % 5, 1.0, 9.0) if weighted else None
+    rows = rows_of_arrays(X, np.exp(y / np.std(y)), weight=weight)
+    data = training(rows, hash_split(rows.sample.unit, True, 3, 0.25))
+    scale = replace(data.view.target_scale, transform="log", shape=3.0).ranged(-1.0, 5.0)
+    basis = start("kernel", data.through(data.view.input_map, scale))
+    network = named("kernel").fit(basis, METHOD, 3)
+    variant = Late(network)
+    errors, own = variant.left_out(basis, network), basis.data.sample_weights()
+    known = ~np.isnan(errors)
+    left = errors[known] - np.average(errors[known], weights=None if own is None else own[known])
+    expected = scale.smeared(left, None if own is None else own[known])
+    found = with_errors(variant, basis, network).data.view.target_scale
+    np.testing.assert_allclose(found.errors, expected.errors, rtol=1e-12)

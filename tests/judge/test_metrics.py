@@ -11,6 +11,7 @@ import pytest
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import Sums
 from enrelm_cli.fold.hashing import rehash
+from enrelm_cli.inputs.classes.scale import ClassScale
 from enrelm_cli.inputs.split import Side, hash_split
 from enrelm_cli.inputs.target_scale import TargetScale
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
@@ -29,6 +30,7 @@ from enrelm_cli.judge.metrics import (
     relative_error_of,
     within_a_standard_error,
 )
+from enrelm_cli.model.network import Network
 from enrelm_cli.types import Array
 from tests.problems import problem
 
@@ -106,6 +108,7 @@ def test_differences_are_paired_over_the_splits() -> None:
     assert difference == pytest.approx(0.25 / 3)
     assert spread == pytest.approx(np.std([0.1, 0.1, 0.05], ddof=1) / np.sqrt(3))
     assert paired([0.5], [0.4])[1] is None
+    assert paired([0.5, 0.7], [0.4, 0.5])[1] == pytest.approx(np.std([0.1, 0.2], ddof=1) / np.sqrt(2))
 
 
 def test_means_over_splits_are_never_surer_than_the_splits_themselves() -> None:
@@ -147,7 +150,7 @@ def test_metrics_on_another_scale_and_in_another_unit_are_those_of_the_predictio
     own, unit = TargetScale(float(y.mean()), float(y.std())), TargetScale(40.0, 2.5)
     if transform == "log":
         own = replace(own, transform="log", shape=own.mean / own.scale).ranged(-3.0, 3.0)
-    elif clipped:
+    else:
         own = replace(own, low=-0.5, high=0.5)
     view = replace(data.view, target_scale=own)
     network = linear_network(data)
@@ -173,6 +176,9 @@ def test_what_cannot_be_computed_is_no_number_and_comes_back_as_none() -> None:
     found = metrics_of(sums, 0, TargetScale(0.0, 1.0))  # every target is 1: no variance to explain
     assert np.isnan(found.r2)
     assert "r2" not in found.standard_errors
+    # However little there is, it can be explained.
+    little = Sums({**sums.values, "yy": rows * (1.0 + 0.4 / BLOCKS), "squares": rows * 0.1 / BLOCKS})
+    assert metrics_of(little, 0, TargetScale(0.0, 1.0)).r2 == pytest.approx(0.75)
     document = found.to_json()
     assert document["r2"] is None
     assert np.isnan(Metrics.from_json(document).r2)
@@ -198,3 +204,48 @@ def test_absolute_losses_are_related_without_a_root() -> None:
     np.testing.assert_allclose(losses.relative(Side.VALIDATION), [0.5, 0.125])
     with pytest.raises(DataError, match="no test rows"):
         replace(losses, rows=0).relative(Side.TEST)
+
+
+def test_r2_over_folds_is_that_of_all_their_rows() -> None:
+    """Each fold has a training mean and a spread of its own; what the rows vary around is the mean of all of them."""
+    data = split_problem()
+    views = [replace(data.view, target_scale=TargetScale(mean, scale)) for mean, scale in ((45.0, 4.0), (65.0, 9.0))]
+    unit, network = views[0].target_scale, linear_network(data)
+    sides = (Side.VALIDATION, Side.TRAIN)
+    each = [
+        judge_rows(lambda partial: data.fold(partial, "errors"), [Judged(view, network, unit)], side)
+        for view, side in zip(views, sides, strict=True)
+    ]
+    found = metrics_of(each[0].merge(each[1]), 0, unit)
+    sample, known, told = data.rows.sample, [], []
+    for view, side in zip(views, sides, strict=True):
+        known.append(sample.where(view.split.sides(sample) == side).y)
+        told.append(view.target_scale.back(network.predict(view(sample, side).X)))
+    y, gap = np.concatenate(known), np.concatenate(known) - np.concatenate(told)
+    assert found.r2 == pytest.approx(1.0 - np.sum(gap**2) / np.sum((y - y.mean()) ** 2), rel=1e-9)
+    assert found.rmse == pytest.approx(np.sqrt(np.mean(gap**2)), rel=1e-9)
+
+
+class Ones:
+    """Features with one output that is 1."""
+
+    def combine(self, X: Array, beta: Array) -> Array:
+        return np.ones((len(X), 1)) @ beta
+
+
+def test_metrics_of_classes_are_those_of_their_codes_summed_over_the_columns() -> None:
+    X, y = problem(1, T=200)
+    rows = rows_of_arrays(X, np.digitize(y, np.quantile(y, [0.3, 0.7])).astype(float))
+    split = hash_split(rows.sample.unit, True, 3, 0.25)
+    scale = ClassScale(np.array([30.0, 40.0, 30.0]))
+    view = replace(training(rows, split).view, target_scale=scale)
+    data = Training(rows, view, 150)
+    network = Network(Ones(), np.array([[0.3, -0.2]]))
+    sums = judge_rows(lambda partial: data.fold(partial, "errors"), [Judged(view, network, scale)], Side.VALIDATION)
+    z = view(rows.sample, Side.VALIDATION).y
+    gap = z - np.array([0.3, -0.2])
+    found = metrics_of(sums, 0, scale)
+    assert found.normalised_rmse == pytest.approx(np.sqrt(np.sum(gap**2) / np.sum(z**2)), rel=1e-9)
+    # In units of the indicators of classes: their spread is the unit of a code.
+    assert found.rmse == pytest.approx(scale.spread * np.sqrt(np.sum(gap**2) / len(z)), rel=1e-9)
+    assert found.mae == pytest.approx(scale.spread * np.sum(np.abs(gap)) / len(z), rel=1e-9)
