@@ -5,6 +5,7 @@ files - table - encoding - split -> rows -> phase 1 -> variant -> curve -> choic
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -66,6 +67,7 @@ def fit(
         return _fit_targets(dataset, split, method, names, said, timer, updatable)
     selected = select(dataset, split, method, names, timer)
     report, model, winner = _finished(dataset, selected, method, said, timer)
+    (model,) = _explained((model,), dataset, (report,), timer)
     if updatable:
         with timer("sums to keep"):
             (made,), whole = kept_of((model,), winner.variant, winner.basis, method, dataset, engine)
@@ -91,8 +93,9 @@ def _fit_targets(
         _finished(dataset_of(dataset, k), one, method, said, timer, final)
         for k, (one, final) in enumerate(zip(selected.each, finals, strict=True))
     ]
-    reports, models = [report for report, _, _ in parts], [model for _, model, _ in parts]
-    whole = TargetModels.sharing(models)
+    reports = [report for report, _, _ in parts]
+    models = _explained(TargetModels.sharing([model for _, model, _ in parts]).models, dataset, reports, timer)
+    whole = TargetModels(models)
     if updatable:
         variant, engine = parts[0][2].variant, dataset.rows.engine
         with timer("sums to keep"):
@@ -176,12 +179,21 @@ def _finished(
         model = replace(model, calibration=with_misses(chosen, dataset.encoding))
     if found is not None:
         model = replace(model, intervals=found.intervals)
-    with timer("explanation"):
-        model = replace(model, reference=reference_of(model, dataset.rows.sample.X))
-        model = replace(model, learnt=kept(model, dataset.rows.sample.X, winner.curve))
-    with timer("profile"):
-        model = model.profiled(dataset.rows.sample.X)
     return report, model, winner
+
+
+def _explained(
+    models: Sequence[Model], dataset: Dataset, reports: Sequence[FitReport], timer: Stopwatch
+) -> tuple[Model, ...]:
+    """With what their pages show and what later tables are compared with. Of several targets they share features."""
+    X, explained = dataset.rows.sample.X, []
+    for model, report in zip(models, reports, strict=True):
+        with timer("explanation"):
+            told = replace(model, reference=reference_of(model, X))
+            told = replace(told, learnt=kept(told, X, report.curve))
+        with timer("profile"):
+            explained.append(told.profiled(X))
+    return tuple(explained)
 
 
 def _candidate(one: Chosen, judged: Metrics | None) -> Candidate:

@@ -132,6 +132,12 @@ class KernelFeatures:
         """The landmarks as the kernel wants them, once for all blocks of rows."""
         return self.kernel.prepare(self.Z)
 
+    @cached_property
+    def norms(self) -> Array:
+        """(k,): P' K_ZZ P, which is 1/lambda of an eigenfunction; once for all models that have these features."""
+        norms: Array = np.einsum("ij,ij->j", self.P, self.kernel.gram(self.Z, self.Z) @ self.P)
+        return norms
+
     def outputs(self, X: Array) -> Array:
         """(t, d) -> (t, k)."""
         prepared = self.prepared
@@ -190,9 +196,13 @@ class WeightedKernel:
     def __call__(self, X: Array) -> Array:
         """(t, d) -> (t, ...)."""
         rows = block_rows(len(self.weights))
-        parts = [self.landmarks.against(X[start : start + rows]) @ self.weights for start in range(0, len(X), rows)]
-        total: Array = np.concatenate(parts) if parts else np.zeros((0, *self.weights.shape[1:]))
-        return total - self.constant
+        parts = [self.of(self.landmarks.against(X[start : start + rows])) for start in range(0, len(X), rows)]
+        return np.concatenate(parts) if parts else np.zeros((0, *self.weights.shape[1:]))
+
+    def of(self, K: Array) -> Array:
+        """The same of kernel values (t, m)."""
+        combined: Array = K @ self.weights - self.constant
+        return combined
 
 
 # --- a kernel in a document ------------------------------------------------------------------------------------------

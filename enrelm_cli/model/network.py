@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.inputs.checks import must, number, numbers
-from enrelm_cli.model.features import Features, HiddenLayer, KernelFeatures
+from enrelm_cli.model.features import Features, HiddenLayer, KernelFeatures, WeightedKernel
 from enrelm_cli.model.linear_features import LinearFeatures
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.types import Array
@@ -66,6 +66,11 @@ class Network:
     def predict(self, X: Array) -> Array:
         """Standardised rows to standardised predictions: (t, d) -> (t, ...)."""
         return self.intercept + (self._combined(X) if self.size else np.zeros((len(X), *self.beta.shape[1:])))
+
+    def of_kernel(self, K: Array) -> Array:
+        """The same of rows whose kernel values (t, m) are known, where the features are the kernel's."""
+        assert isinstance(self._combined, WeightedKernel)
+        return self.intercept + self._combined.of(K)
 
     @cached_property
     def _combined(self) -> Callable[[Array], Array]:

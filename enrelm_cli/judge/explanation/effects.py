@@ -62,8 +62,7 @@ class Posterior:
             return None
         if not model.network.size:
             return None
-        norms = np.einsum("ij,ij->j", features.P, features.kernel.gram(features.Z, features.Z) @ features.P)
-        shrunk = 1.0 / (1.0 + facts["alpha"] * np.maximum(norms, 0.0))
+        shrunk = 1.0 / (1.0 + facts["alpha"] * np.maximum(features.norms, 0.0))
         z = model.network.predict(model.input_map.inputs(X))
         assert isinstance(model.target_scale, TargetScale)
         back = model.target_scale.back
@@ -87,10 +86,15 @@ class Moved:
         """(t, 1 + m): prediction, and the kernel values where there is a posterior."""
         moved = X.copy()
         moved[:, column] = values
-        y = self.model.predict(moved)[:, None]
         if self.posterior is None:
-            return y
-        return np.hstack([y, self.posterior.features.prepared.against(self.model.input_map.inputs(moved))])
+            return self.model.predict(moved)[:, None]
+        inputs = self.model.input_map.inputs(moved)
+        K = self.posterior.features.prepared.against(inputs)
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = self.model.network.of_kernel(K)
+        y = self.model.from_scores(inputs, z, np.zeros(0))
+        self.model.check_finite(y[:, 0])
+        return np.hstack([y, K])
 
     def spread(self, sums: Array, row_variance: Array) -> Array:
         """Two standard errors of effects (v, 1 + m)."""

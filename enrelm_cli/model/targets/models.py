@@ -41,7 +41,7 @@ class TargetModels:
         orders = [one.network.order for one in models]
         known = [np.sort(one) for one in orders if one is not None]
         same = len(known) == len(models) and all(np.array_equal(known[0], one) for one in known[1:])
-        return TargetModels(tuple(_ordered(one) for one in models) if same else tuple(models))
+        return TargetModels(_with_one(tuple(_ordered(one) for one in models)) if same else tuple(models))
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -167,6 +167,17 @@ def _ordered(model: Model) -> Model:
     order = np.argsort(network.order)
     features, beta = network.features.take(order), network.beta[order]
     return replace(model, network=replace(network, features=features, beta=beta, order=network.order[order]))
+
+
+def _with_one(models: tuple[Model, ...]) -> tuple[Model, ...]:
+    """The features of the first in place of equal ones: what is computed of them is computed once."""
+    first = models[0].network
+    return tuple(
+        replace(one, network=replace(one.network, features=first.features))
+        if _same_features(first, one.network)
+        else one
+        for one in models
+    )
 
 
 def _same_features(first: Network, other: Network) -> bool:
