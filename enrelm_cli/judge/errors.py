@@ -30,8 +30,8 @@ from enrelm_cli.phase_one.eigenbasis import SideSums, nested_squares
 from enrelm_cli.phase_one.phase_one import Basis
 from enrelm_cli.types import Array
 
-# Rows of a block of a curve: the running sums of a block stay in cache.
-_BLOCK = 512
+# Rows of a block of a curve: the running sums of a block stay in cache. Those of few sizes are of more rows.
+_BLOCK, _NUMBERS = 512, 1 << 18
 # Targets that each have a running sum; the errors of more follow from products of the hidden outputs.
 _MANY = 20
 # Below this relative error the differences of sums that give it have lost too many digits: the rows are read instead.
@@ -68,7 +68,7 @@ class CurveRows:
     def _sums(self, chunk: Chunk) -> Sums:
         scale = self.view.target_scale
         squares = np.zeros(self.network.size)
-        for block in chunk.blocks(_BLOCK):
+        for block in chunk.blocks(max(_BLOCK, _NUMBERS // self.network.size)):
             if self.network.logits:
                 gaps = self._coded(block) - block.y
                 squares += float(np.vdot(gaps, gaps))

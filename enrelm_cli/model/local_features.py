@@ -8,6 +8,8 @@ m + n_b kernel values and one product a row. It is one hidden output: the leaves
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from enrelm_cli.inputs.checks import integers, must, numbers
 from enrelm_cli.kernels import nngp
-from enrelm_cli.kernels.arcsine import Kernel
+from enrelm_cli.kernels.arcsine import Kernel, Prepared
 from enrelm_cli.model.features import block_rows, check_kernel, kernel_document, kernel_from
 from enrelm_cli.model.leaves import Integers, Leaves
 from enrelm_cli.types import Array
@@ -45,16 +47,37 @@ class LocalFeatures:
         return total
 
     def _values(self, X: Array) -> Array:
+        """Rows of a leaf stand together, so that a block of them meets the landmarks at once."""
         values = np.empty((len(X), *self.a.shape[1:]))
-        landmarks = self.kernel.prepare(self.Z)
-        for b, places in self.leaves.groups(X):
-            rows = slice(self.first[b], self.first[b + 1])
-            own, a, c = self.kernel.prepare(self.X[rows]), self.a[rows], self.C[b]
-            height = block_rows(len(self.Z) + len(a))
-            for start in range(0, len(places), height):
-                block = places[start : start + height]
-                values[block] = landmarks.against(X[block]) @ c + own.against(X[block]) @ a
+        leaf = self.leaves.of(X)
+        order = np.argsort(leaf, kind="stable")
+        height = block_rows(self.kernel_values)
+        for start in range(0, len(X), height):
+            places = order[start : start + height]
+            block, present = X[places], leaf[places]
+            K = self._landmarks.against(block)
+            cuts = [0, *(np.flatnonzero(np.diff(present)) + 1), len(places)]
+            for first, last in pairwise(cuts):
+                b, part = int(present[first]), slice(first, last)
+                a = self.a[self.first[b] : self.first[b + 1]]
+                values[places[part]] = K[part] @ self.C[b] + self._rows_of(b).against(block[part]) @ a
         return values
+
+    @cached_property
+    def _landmarks(self) -> Prepared:
+        return self.kernel.prepare(self.Z)
+
+    @cached_property
+    def _prepared(self) -> dict[int, Prepared]:
+        """By leaf, as rows come to it: a thousand leaves see a few rows of each chunk."""
+        return {}
+
+    def _rows_of(self, b: int) -> Prepared:
+        found = self._prepared.get(b)
+        if found is None:
+            # Threads that come at the same time compute the same.
+            found = self._prepared[b] = self.kernel.prepare(self.X[self.first[b] : self.first[b + 1]])
+        return found
 
     def along(self, direction: Array) -> LocalFeatures:
         """Of q targets, those of one: f(x) times direction (q,)."""

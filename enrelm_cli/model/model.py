@@ -92,7 +92,7 @@ class Model:
 
     def blocks(self, X: Array, limit: int) -> list[Array]:
         """A column of 10,000 levels makes 10,000 inputs of a raw number, a row meets every landmark."""
-        numbers = max(self.input_map.expansion.width, self.network.kernel_values)
+        numbers = max(self.input_map.expansion.width, self.network.held)
         rows = block_rows(numbers, most=max(len(X), 1), limit=limit)
         return [X[start : start + rows] for start in range(0, len(X), rows)] or [X]
 

@@ -93,6 +93,13 @@ class Network:
         """That a row takes at most."""
         return self.features.kernel_values if isinstance(self.features, _SAVED) else 0
 
+    @property
+    def held(self) -> int:
+        """Kernel values of a row that a block of rows holds at once. Leaves have blocks of their own, and gain from all
+        the rows that there are: a thousand leaves see few of a small block each.
+        """
+        return 0 if isinstance(self.features, LocalFeatures) else self.kernel_values
+
     def check(self, d: int, targets: tuple[int, ...] = ()) -> None:
         """ValueError unless it could have been fitted to d inputs, and to several targets where there are (q,)."""
         if targets:

@@ -1,0 +1,36 @@
+"""Predictions of leaves, row by row as the formula has them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enrelm_cli.kernels.arcsine import ArcsineKernel
+from enrelm_cli.model.features import BLOCK
+from enrelm_cli.model.leaves import Leaves
+from enrelm_cli.model.local_features import LocalFeatures
+
+
+def features(targets: tuple[int, ...]) -> LocalFeatures:
+    """Three leaves, one of them without rows of its own."""
+    rng = np.random.default_rng(3)
+    leaves = Leaves(np.array([0, 1]), np.array([0.0, 0.5]), np.array([1, -2]), np.array([-1, -3]))
+    Z, X = rng.standard_normal((7, 2)), rng.standard_normal((9, 2))
+    C, a = rng.standard_normal((3, 7, *targets)), rng.standard_normal((9, *targets))
+    return LocalFeatures(ArcsineKernel(np.array([0.5, 2.0]), 0.1), leaves, Z, C, X, a, np.array([0, 4, 4, 9]))
+
+
+@pytest.mark.parametrize("targets", [(), (2,)])
+def test_a_row_meets_the_landmarks_and_the_rows_of_its_leaf(targets: tuple[int, ...]) -> None:
+    one = features(targets)
+    X = np.random.default_rng(4).standard_normal((BLOCK + 300, 2))
+    leaf = one.leaves.of(X)
+    assert set(leaf) == {0, 1, 2}
+    expected = []
+    for x, b in zip(X, leaf, strict=True):
+        own = slice(one.first[b], one.first[b + 1])
+        expected.append(one.kernel.gram(x[None], one.Z)[0] @ one.C[b])
+        expected[-1] = expected[-1] + one.kernel.gram(x[None], one.X[own])[0] @ one.a[own]
+    np.testing.assert_allclose(one.outputs(X)[:, 0], np.array(expected), atol=1e-12)
+    # What a leaf has prepared for one block of rows serves the next.
+    np.testing.assert_allclose(one.outputs(X[:5])[:, 0], np.array(expected[:5]), atol=1e-12)
