@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import optimize
 
 from enrelm_cli.judge.spread import (
+    _KNOTS,
+    _LANDMARKS,
+    _RIDGES,
+    _ROWS_EACH,
     Errors,
     deviance,
     ground,
     grounds,
+    landmarks_for,
     left_out,
     noise_of,
     off_of,
@@ -134,3 +141,67 @@ def test_a_tilt_undoes_a_spread_that_is_too_flat() -> None:
     far = found.tilt.of(np.array([50.0]))
     assert np.isfinite(far).all()
     assert tilt_of(rows.first(500), log[:500]) is None
+
+
+def test_landmarks_grow_with_the_rows_between_two_bounds() -> None:
+    assert [landmarks_for(rows) for rows in (10, _KNOTS * _ROWS_EACH, 2 * _KNOTS * _ROWS_EACH, 10**9)] == [
+        _KNOTS, _KNOTS, 2 * _KNOTS, _LANDMARKS,
+    ]  # fmt: skip
+
+
+def test_a_spread_may_depend_on_the_prediction_or_beside_it_on_inputs_by_their_weight_or_all_alike() -> None:
+    """F F' of the landmarks is the kernel's matrix."""
+    rng = np.random.default_rng(2)
+    Z, f, v = rng.standard_normal((12, 3)), rng.standard_normal(12), np.array([0.3, 2.0, 0.7])
+    alone, weighed, alike = grounds(rng.standard_normal(200), (Z, f, v))
+    both = np.column_stack([Z, f])
+    for found, kernel, inputs in (
+        (alone, ArcsineKernel(1.0, 1.0), alone.Z),
+        (weighed, ArcsineKernel(np.array([0.3, 2.0, 0.7, 1.0]), 1.0), both),
+        (alike, ArcsineKernel(np.array([1 / 3, 1 / 3, 1 / 3, 1.0]), 1.0), both),
+    ):
+        F = found.of(inputs)
+        np.testing.assert_allclose(F @ F.T, kernel.gram(inputs, inputs), atol=1e-7)
+
+
+def test_a_direction_in_which_features_hardly_vary_is_shrunk_as_its_ridge_says() -> None:
+    F, size = sizes()
+    small = 0.01 * F  # whose eigenvalues are far below 1
+    found, large = regress(small, size, np.ones(len(F)), 1e-4 * RIDGES), regress(F, size, np.ones(len(F)), RIDGES)
+    np.testing.assert_allclose(found.of(small), large.of(F), rtol=1e-8)
+
+
+def test_noise_counts_where_its_gain_is_above_a_standard_error() -> None:
+    """Literally, for errors that hardly vary; of those that do, one ridge is kept."""
+    outcomes = set()
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-1.0, 1.0, (150, 1))
+        size = np.abs(np.exp(0.25 * X[:, 0]) * rng.standard_normal(150))
+        rows = Errors(X, X[:, 0], size, np.ones(150), rng.integers(0, 5, 150))
+        choices = grounds(rows.f, None)
+        g = left_out(choices[0].of(X), rows, _RIDGES)
+        gains = deviance(np.log(size.mean()), size)[:, None] - deviance(g, size[:, None])
+        best = int(np.argmax(gains.mean(axis=0)))
+        gain, doubt = gains[:, best].mean(), gains[:, best].std() / np.sqrt(150)
+        found = noise_of(rows, rows.f, choices)
+        assert (found is None) == (gain <= doubt)
+        outcomes.add((gain > 0.0, gain > doubt))
+        if found is not None:
+            final = regress(choices[0].of(X), size, np.ones(150), _RIDGES[best : best + 1])
+            np.testing.assert_allclose(found.features.outputs(X), final.of(choices[0].of(X)), rtol=1e-6, atol=1e-9)
+    assert {(True, False), (True, True)} <= outcomes
+
+
+def test_a_tilt_goes_with_the_level_of_the_spread_and_needs_a_thousand_rows() -> None:
+    rng = np.random.default_rng(6)
+    log = rng.uniform(-1.0, 1.0, 1000)
+    rows = Errors(
+        log[:, None], log, np.exp(log) * np.abs(rng.standard_normal(1000)), np.ones(1000), np.arange(1000) % 5
+    )
+    found, other = tilt_of(rows, 0.6 * log), tilt_of(replace(rows, size=rows.size * np.exp(3.0)), 0.6 * log + 3.0)
+    assert found is not None
+    assert other is not None
+    np.testing.assert_allclose([found.tilt.low, found.tilt.high], np.quantile(0.6 * (log - log.mean()), [0.02, 0.98]))
+    np.testing.assert_allclose(other.tilt.of(log + 3.0), found.tilt.of(log) + 3.0, rtol=1e-9)
+    assert tilt_of(rows.first(999), 0.6 * log[:999]) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -276,17 +278,20 @@ def test_degenerate_tables_give_finite_predictions(
     assert np.abs(result).max() < 1e6 * np.abs(y).max()
 
 
-def test_twins_are_left_out_together() -> None:
+@pytest.mark.parametrize("m", [None, 8], ids=["every row a landmark", "8 landmarks"])
+def test_twins_are_left_out_together(m: int | None) -> None:
     """By refitting without every row that has the same inputs."""
     X, y = problem(21, T=30)
     X, y = np.concatenate([X, X[:10], X[:4]]), np.concatenate([y, y[:10] + 0.5, y[:4] - 0.3])
     data = whole(X, y)
     kernel, alpha = ArcsineKernel(0.5, 0.2), 0.05
-    basis = eigenbasis_of(data, kernel, all_landmarks(data), centred=True)
+    landmarks = all_landmarks(data) if m is None else some_landmarks(data, m)
+    basis = eigenbasis_of(data, kernel, landmarks, centred=True)
     by_formula = kernel_variant.left_out_errors(data, basis, alpha, len(basis.values))
     rows = data.sample()
-    values, V = np.linalg.eigh(kernel.gram(rows.X, rows.X))
-    features = V * np.sqrt(np.maximum(values, 0.0))
+    Z = landmarks.Z
+    values, V = np.linalg.eigh(kernel.gram(Z, Z))
+    features = kernel.gram(rows.X, Z) @ (V / np.sqrt(values))
     expected = np.empty(len(rows.y))
     for i in range(len(rows.y)):
         rest = rows.twins != rows.twins[i]
@@ -295,6 +300,25 @@ def test_twins_are_left_out_together() -> None:
         w = np.linalg.solve(F.T @ F + alpha * np.eye(F.shape[1]), F.T @ (rows.y[rest] - y_mean))
         expected[i] = rows.y[i] - y_mean - (features[i] - mean) @ w
     np.testing.assert_allclose(by_formula, expected, atol=1e-8)
+
+
+def test_left_out_errors_do_not_depend_on_where_the_targets_are() -> None:
+    X, y = problem(21, T=40)
+    data = whole(X, y)
+    basis = eigenbasis_of(data, ArcsineKernel(0.5, 0.2), some_landmarks(data, 8), centred=True)
+    errors = kernel_variant.left_out_errors(data, basis, 0.05, len(basis.values))
+    scale = data.view.target_scale
+    above = data.through(data.view.input_map, replace(scale, mean=scale.mean - 0.3 * scale.scale))
+    shifted = replace(basis, y_mean=basis.y_mean + 0.3)
+    found = kernel_variant.left_out_errors(above, shifted, 0.05, len(basis.values))
+    np.testing.assert_allclose(found, errors, atol=1e-12)
+
+
+def test_twins_of_a_sample_stand_for_those_of_all_rows() -> None:
+    X, y = problem(21, T=30)
+    sample = whole(np.concatenate([X, X[:10]]), np.concatenate([y, y[:10]])).sample()
+    assert sorted(kernel_variant.twins(sample, 100).count.tolist()) == [2.5] * 20 + [5.0] * 10
+    assert sorted(kernel_variant.twins(sample, 40).count.tolist()) == [1.0] * 20 + [2.0] * 10
 
 
 def test_a_table_pasted_to_itself_keeps_its_alpha_and_its_left_out_error() -> None:
