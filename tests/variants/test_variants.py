@@ -330,3 +330,33 @@ def test_a_table_pasted_to_itself_keeps_its_alpha_and_its_left_out_error() -> No
         facts = kernel_variant.fit(data, basis, len(basis.values)).facts or {}
         found.append((facts["alpha"] / copies, facts["leave_one_out_error"]))
     np.testing.assert_allclose(found[0], found[1], rtol=0.02)
+
+
+@pytest.mark.parametrize("targets", [None, 3])
+def test_filtered_columns_come_by_the_length_of_their_weights(targets: int | None) -> None:
+    data = whole(*problem(23, T=40))
+    basis = eigenbasis_of(data, ArcsineKernel(0.5, 0.2), all_landmarks(data), centred=True)
+    if targets is not None:
+        c = np.random.default_rng(1).standard_normal((len(basis.values), targets))
+        basis = replace(basis, c=c)
+    c = basis.c.reshape(len(basis.values), -1)
+    beta = c * (basis.values / (basis.values + 0.3))[:, None]
+    order = sorted(range(len(beta)), key=lambda k: -float(np.linalg.norm(beta[k])))[:9]
+    found = kernel_variant.filtered(basis, 0.3, 9)
+    assert found.order.tolist() == order
+    np.testing.assert_allclose(found.beta.reshape(9, -1), beta[order], rtol=1e-12)
+
+
+def test_alphas_reach_from_the_least_ridge_to_ten_times_the_largest_eigenvalue_or_one() -> None:
+    data = whole(*problem(23, T=40))
+    basis = eigenbasis_of(data, ArcsineKernel(0.5, 0.2), all_landmarks(data), centred=True)
+    for largest, targets, highest, points in ((7.0, 0, 70.0, 45), (0.01, 20, 1.0, 45), (0.01, 21, 1.0, 15)):
+        c = np.ones((1, targets)) if targets else np.ones(1)
+        found = kernel_variant.grid(replace(basis, values=np.array([largest, 0.001]), c=c))
+        np.testing.assert_allclose(found, np.geomspace(kernel_variant.MIN_RIDGE, highest, points), rtol=1e-12)
+
+
+def test_rows_that_choose_share_their_work_with_the_targets() -> None:
+    work = kernel_variant._WORK
+    assert kernel_variant._rows_that_choose(1000, 4) == int(work / 4000)
+    assert kernel_variant._rows_that_choose(10**9, 1000) == kernel_variant._CHOOSING
