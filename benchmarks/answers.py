@@ -10,6 +10,8 @@ from benchmarks.outcome import ACCURATE, FAST, NOT, Outcome
 Said = tuple[str, str]  # question, answer
 _SIMPLE = ("linear", "ridge")
 _BOOSTED = ("LightGBM", "CatBoost")
+# Rows of a generated table that is named where boosting is ahead.
+_LARGE, _OVER = 100_000, "over CatBoost's"
 _TIME, _ERROR = "time / enrelm's", "error / enrelm's"
 
 
@@ -20,7 +22,7 @@ def answers(name: str, outcome: Outcome) -> Iterator[Said]:
     tables = {
         table.title: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in outcome.tables
     }
-    finders = {"splits": _splits, "kernel": _kernel, "scale": _scale, "predict": _predict}
+    finders = {"splits": _splits, "kernel": _kernel, "scale": _scale, "predict": _predict, "local": _local}
     if name in finders:
         yield from finders[name](tables)
 
@@ -67,3 +69,13 @@ def _predict(tables: dict[str, Any]) -> Iterator[Said]:
     for row in tables.get("From CSV to CSV", []):
         if row["what"] == "enrelm predict":
             yield FAST, f"Predictions of {row['rows']:,} rows, CSV to CSV: {row['seconds']:.1f} s."
+
+
+def _local(tables: dict[str, Any]) -> Iterator[Said]:
+    """Of generated functions the largest, where boosting has less error than we."""
+    ours = [row for row in tables.get("Errors and seconds", []) if row["method"] == "local"]
+    by_name = {row["table"]: row for row in sorted(ours, key=lambda row: row["training rows"])}
+    behind = [row for row in by_name.values() if row["training rows"] >= _LARGE and (row[_OVER] or 0.0) > 1.0]
+    for row in behind:
+        over = f"{row['table']}, {row['training rows']:,} rows: {row[_OVER]:.1f} times CatBoost's error"
+        yield NOT, f"Functions with steps along their inputs, which boosting's trees cut where they are ({over})."

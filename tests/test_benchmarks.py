@@ -93,6 +93,17 @@ def a_machine() -> dict[str, object]:
     return {**facts, "blas": [], "packages": {}}
 
 
+def test_generated_functions_where_boosting_is_ahead_are_named() -> None:
+    columns = {"table": "text", "training rows": "n", "method": "text", "over CatBoost's": "x"}
+    table = Table("Errors and seconds", columns)
+    for rows, over in ((1_000_000, 2.04), (20_000, 1.8)):
+        table.add("jumps", rows, "local", over)
+        table.add("smooth", rows, "local", 0.99)
+    said = list(answers("local", Outcome([table])))
+    assert [question for question, _ in said] == [NOT]
+    assert "jumps, 1,000,000 rows: 2.0 times CatBoost's error" in said[0][1]
+
+
 def test_a_section_answers_in_its_own_words_first() -> None:
     scale = Table("One fit from disk", dict.fromkeys(("rows", "variant", "seconds", "peak memory"), "n"))
     scale.add(1000, "kernel", 3.0, 2e8)
