@@ -6,8 +6,9 @@ from collections.abc import Callable, Hashable
 
 from enrelm_cli.types import Array
 
-# Bytes of one basis: U of 16,000 rows and 2,000 columns.
-_LIMIT = 1 << 28
+# Bytes of one basis, on top of what --memory bounds: U of 4,000 rows and 2,000 columns. (With four times as much a fit
+# of 300,000 rows from disk had a peak of 1.25 GB instead of 0.77.)
+_LIMIT = 1 << 26
 
 
 class Shared:
