@@ -227,7 +227,8 @@ def landmark_basis(kernel: Kernel, landmarks: Landmarks, R: Array, gram: Sums, c
     V = V / np.sqrt(values)
     offset = mean @ V if centred else np.zeros(len(values))
     c = V.T @ (gram["By"] - np.multiply.outer(gram["b"], y_mean))
-    return EigenBasis(values, KernelFeatures(kernel, landmarks.Z, R @ V, offset), c, float(T), plain(y_mean), space=V)
+    features = KernelFeatures(kernel, landmarks.Z, R @ V, offset)
+    return EigenBasis(values, features, c, float(T), plain(y_mean), space=V, shared=Shared.of(c))
 
 
 @one_blas_thread
