@@ -176,12 +176,13 @@ def mean_sizes(winner: FittedVariant, inside: Array, own: Array | None) -> tuple
     return means, [one.var() / (len(one) * mean**2) for (one, _), mean in zip(pairs, means, strict=True)]
 
 
-@pytest.mark.parametrize("expected", [0.0, 0.1, 0.2])
+@pytest.mark.parametrize(("expected", "known"), [(0.0, 0.05), (0.1, 0.05), (0.2, 0.05), (0.2, 1.0)])
 def test_optimism_is_what_is_expected_moved_to_what_was_measured_by_its_weight(
-    expected: float, monkeypatch: pytest.MonkeyPatch
+    expected: float, known: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     winner = weighted_fit()
     data = winner.basis.data
+    monkeypatch.setattr(judged, "_PRIOR", known)
     monkeypatch.setattr(judged, "_expected", lambda _: expected)
     inside = np.abs(winner.variant.left_out(winner.basis, winner.network))
     means, variances = mean_sizes(winner, inside, data.sample_weights())
