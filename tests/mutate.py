@@ -27,6 +27,7 @@ from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -202,6 +203,8 @@ class Pass:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
         known, alike = self.log.killed(), equivalent()
+        for file in self.files:  # commands import some of them when they run
+            import_module(".".join(("enrelm_cli", *Path(file).with_suffix("").parts)))
         functions = {file: functions_of(PACKAGE / file) for file in self.files}
         gc.freeze()  # forks share the memory of what is loaded; the collector then no longer lists it
         for file in self.files:

@@ -63,7 +63,7 @@ def block_keys(sample: Chunk, rows: float, most: int = _ROWS) -> BlockKeys:
     block = block_of(sample)
     if block is None:
         return BlockKeys()
-    each = rows / max(sample.rows, 1)
+    each = rows / sample.rows
     if sample.time is not None:
         if each * np.count_nonzero(block != STAYS) > most:
             return BlockKeys(groups=np.zeros(0, np.uint64))
@@ -94,7 +94,7 @@ def block_errors(parts: Sequence[BlockPart], rows: Sequence[int], shape: tuple[i
     leaf = np.repeat(np.arange(len(parts)), [len(part.block) for part in parts])
     within = np.concatenate([np.arange(len(part.block)) for part in parts])
     order = np.argsort(block, kind="stable")
-    starts = np.flatnonzero(np.diff(block[order], prepend=NO_BLOCK)) if len(order) else order
+    starts = np.flatnonzero(np.diff(block[order], prepend=NO_BLOCK))
     for members in np.split(order, starts[1:]) if len(order) else ():
         mine = [(b, within[members[leaf[members] == b]]) for b in np.unique(leaf[members]).tolist()]
         P, a, root = (np.concatenate([getattr(parts[b], name)[at] for b, at in mine]) for name in ("P", "a", "root"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.kernels.arcsine import ArcsineKernel
 from enrelm_cli.phase_one import left_out
 from enrelm_cli.phase_one.eigenbasis import landmark_projection
+from enrelm_cli.phase_one.landmarks import choose
 from enrelm_cli.phase_one.left_out import STAYS, block_of
 from enrelm_cli.phase_one.phase_one import Basis, Start, basis_of, tune
 from enrelm_cli.phase_one.tuning.ridge import best_alpha, landmark_left_out, leave_one_out
@@ -149,6 +151,71 @@ def test_rows_that_stand_for_others_count_as_so_many_with_their_residual() -> No
     alone = np.isin(block[first], np.unique(block[first][count > 2]), invert=True)
     assert alone.sum() > 60
     np.testing.assert_allclose(found[alone], whole[first][alone], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5, 6.0])
+def test_rows_that_stand_for_so_many_that_others_would_be_missing_are_held_back(scale: float) -> None:
+    """I - H of a block has no eigenvalue below alpha / (lambda + alpha) where all rows are there."""
+    basis, _, _ = basis_with(None)
+    eigen, sample = basis.eigen, basis.data.sample()
+    block = np.where(np.arange(120) < 90, 0, np.arange(120) // 15)
+    alphas = np.array([ALPHA, 2.0])
+    shrunk = alphas / (eigen.values[:, None] + alphas)
+    partial = _left_out.BlocksLeftOut(eigen, shrunk, scale)
+    U, found, bounded = eigen.of_training(sample), partial.errors(sample, block), 0
+    for a in range(2):
+        r = sample.y - U @ (eigen.c * (1.0 - shrunk[:, a]))
+        for one in np.unique(block):
+            V = U[block == one]
+            H = np.ones((len(V), len(V))) / eigen.rows + V @ ((1.0 - shrunk[:, a])[:, None] * V.T)
+            values, Q = np.linalg.eigh(np.eye(len(V)) - scale * H)
+            bounded += int(np.count_nonzero(values < shrunk[:, a].min()))
+            expected = Q @ (Q.T @ r[block == one] / np.maximum(values, shrunk[:, a].min()))
+            np.testing.assert_allclose(found[block == one, a], expected, rtol=1e-7, atol=1e-8)
+    assert (bounded > 0) == (scale > 1.0)
+
+
+@pytest.mark.parametrize("alphas", [1, 2])
+def test_sums_without_groups_are_weighted_squares_of_every_target(alphas: int) -> None:
+    X, y, group = table()
+    weight = np.random.default_rng(4).uniform(0.5, 2.0, 120)
+    rows = rows_of_arrays(X, np.searchsorted(np.quantile(y, [0.3, 0.7]), y).astype(float), group=group, weight=weight)
+    data = training(replace(rows, classes=("a", "b", "c")), Everything())
+    method = MethodSettings(landmarks=25, kernel=KERNEL)
+    eigen = basis_of(tune(data, method, Start.TUNED), method).eigen
+    ridges = np.array([ALPHA, 2.0])[:alphas]
+    sample = data.sample()
+    block = block_of(sample)
+    assert block is not None
+    partial = _left_out.blocks_left_out(eigen, ridges / (eigen.values[:, None] + ridges), sample)
+    sums = _left_out.fold_blocks(data, block, partial)
+    assert sums["squares"].shape == (alphas, 2)
+    assert sums["rows"] == pytest.approx(weight.sum())
+    B = landmark_projection(eigen.features.kernel, choose(sample, 120, 25))  # type: ignore[union-attr]
+    F = B.of(eigen.features.kernel.gram(sample.X, eigen.features.Z))  # type: ignore[union-attr]
+    w = sample.weight
+    assert w is not None
+    for a, ridge in enumerate(ridges):
+        errors = np.empty((120, 2))
+        for one in np.unique(block):
+            out = block == one
+            mean, z_mean = (np.average(A[~out], axis=0, weights=w[~out]) for A in (F, sample.y))
+            C = F[~out] - mean
+            G = np.linalg.solve(C.T @ (C * w[~out, None]) + ridge * np.eye(25), (C * w[~out, None]).T @ sample.y[~out])
+            errors[out] = sample.y[out] - z_mean - (F[out] - mean) @ G
+        np.testing.assert_allclose(sums["squares"][a], w @ errors**2, rtol=1e-8)
+
+
+def test_a_shift_of_all_targets_shifts_no_error() -> None:
+    basis, _, _ = basis_with(None)
+    sample = basis.data.sample()
+    block = block_of(sample)
+    assert block is not None
+    eigen, shrunk = basis.eigen, np.array([[ALPHA]]) / (basis.eigen.values[:, None] + ALPHA)
+    found = _left_out.blocks_left_out(eigen, shrunk, sample).errors(sample, block)
+    moved = replace(eigen, y_mean=eigen.y_mean + 3.0)
+    shifted = replace(sample, y=sample.y + 3.0)
+    np.testing.assert_allclose(_left_out.blocks_left_out(moved, shrunk, shifted).errors(shifted, block), found)
 
 
 def test_tuning_leaves_groups_out_together() -> None:

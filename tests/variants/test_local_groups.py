@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from enrelm_cli.fold.folds import LocalEngine
+from enrelm_cli.fold.folds import Chunk, LocalEngine
+from enrelm_cli.fold.hashing import rehash
 from enrelm_cli.inputs.split import Everything
 from enrelm_cli.inputs.training import Training, rows_of_arrays, training
 from enrelm_cli.model.local_features import LocalFeatures
@@ -36,9 +38,12 @@ def table(rows: int = 200) -> tuple[Array, Array, Array]:
     return X, y, group
 
 
-def fitted(**beside: Any) -> tuple[Basis, Network]:
+def fitted(classes: int = 0, **beside: Any) -> tuple[Basis, Network]:
     X, y, _ = table()
-    data: Training = training(rows_of_arrays(X, y, LocalEngine(1), **beside), Everything())
+    if classes:
+        y = np.searchsorted(np.quantile(y, np.arange(1, classes) / classes), y).astype(float)
+    rows = rows_of_arrays(X, y, LocalEngine(1), **beside)
+    data: Training = training(replace(rows, classes=tuple("abc"[:classes])) if classes else rows, Everything())
     basis = basis_of(tune(data, METHOD, Start.TUNED), METHOD)
     return basis, named("local").fit(basis, METHOD, 1)
 
@@ -54,20 +59,21 @@ def dense(basis: Basis, network: Network, block: Array) -> Array:
     S = F @ F.T
     for _, places in features.leaves.groups(X):
         S[np.ix_(places, places)] = kernel.gram(X[places], X[places])
-    errors = np.full(len(y), np.nan)
+    errors = np.full(y.shape, np.nan)
     for one in np.unique(block[block != STAYS]):
         out = block == one
         n = int(np.count_nonzero(~out))
         A = np.ones((n + 1, n + 1))
         A[:n, :n], A[n, n] = S[np.ix_(~out, ~out)] + network.facts["alpha"] * np.eye(n), 0.0
-        w = np.linalg.solve(A, np.append(y[~out], 0.0))
+        w = np.linalg.solve(A, np.concatenate([y[~out], np.zeros((1, *y.shape[1:]))]))
         errors[out] = y[out] - S[np.ix_(out, ~out)] @ w[:n] - w[n]
     return errors
 
 
-def test_groups_over_several_leaves_are_left_out_whole() -> None:
+@pytest.mark.parametrize("classes", [0, 3])
+def test_groups_over_several_leaves_are_left_out_whole(classes: int) -> None:
     _, _, group = table()
-    basis, network = fitted(group=group)
+    basis, network = fitted(classes, group=group)
     sample = basis.data.sample()
     block = block_of(sample)
     assert block is not None
@@ -101,6 +107,48 @@ def test_too_many_latest_rows_leave_no_errors(monkeypatch: pytest.MonkeyPatch) -
     basis, network = fitted(time=np.arange(200.0))
     assert network.left_out is not None
     assert len(named("local").left_out(basis, network)) == 0
+
+
+def sample_of(rows: int, **beside: Any) -> Chunk:
+    keys = np.arange(rows, dtype=np.uint64)
+    return Chunk(np.zeros((rows, 1)), np.zeros(rows), keys // np.uint64(2), keys, 0, **beside)
+
+
+@pytest.mark.parametrize("each", [1, 3])
+def test_the_latest_rows_are_left_out_where_they_are_not_too_many(each: int) -> None:
+    sample = sample_of(40, time=np.arange(40.0))
+    # A quarter of 40, each of which stands for so many of the table.
+    found = _leaf_blocks.block_keys(sample, 40 * each, most=10 * each)
+    assert (found.since, found.groups) == (30.0, None)
+    found = _leaf_blocks.block_keys(sample, 40 * each, most=10 * each - 1)
+    assert found.since is None
+    assert found.groups is not None
+    assert len(found.groups) == 0
+    assert found
+
+
+@pytest.mark.parametrize("each", [1, 3])
+def test_whole_groups_are_left_out_in_the_order_of_a_hash_until_they_are_too_many(each: int) -> None:
+    group = np.random.default_rng(3).integers(1, 9, 40).astype(np.uint64)
+    names, count = np.unique(group, return_counts=True)
+    order = np.argsort(rehash(names, _leaf_blocks._SALT))
+    for kept in range(1, len(names)):
+        rows = each * int(count[order[:kept]].sum())
+        for fewer in (0, 1):
+            found = _leaf_blocks.block_keys(sample_of(40, group=group), 40 * each, most=rows - fewer)
+            assert found.groups is not None
+            np.testing.assert_array_equal(found.groups, np.sort(names[order[: kept - fewer]]))
+
+
+def test_rows_of_a_leaf_are_one_where_inputs_group_and_time_are_equal() -> None:
+    plain = sample_of(6)
+    np.testing.assert_array_equal(_leaf_blocks.merge_key(plain), plain.twins)
+    for beside in (
+        {"group": np.array([1, 1, 2, 3, 4, 4], np.uint64)},
+        {"time": np.array([1.0, 1.0, 2.0, 3.0, 4.0, 4.0])},
+    ):
+        key = _leaf_blocks.merge_key(replace(plain, unit=plain.twins, **beside))
+        assert [a == b for a, b in zip(key[::2], key[1::2], strict=True)] == [True, False, True]
 
 
 def test_leaves_on_disk_have_the_same_errors(tmp_path: Path) -> None:
