@@ -1,13 +1,13 @@
 """Logistic regression of classes on any features, its ridge chosen by rows that are left out a fold at a time.
 
-    minimise  - sum_i w_i log p_i(y_i) + alpha/2 |gamma|^2,   p_i = softmax(scores(g_i)),   g_i = o_i + b + gamma' phi_i
+    minimise  - sum_i w_i log p_i(y_i) + alpha/2 |gamma|^2,   p_i = softmax(scores(g_i)),   g_i = b + gamma' phi_i
 
-g lies in the simplex's C - 1 coordinates, so that all classes are alike and none is the reference; o_i are logits that
-are given, if any. The work is done in C columns W = s (b, gamma) V', whose rows sum to zero in every step of a descent
-that starts so: the same steps, without the products with V, which cost more than the features where classes are many.
-The curvature of a softmax is at most half of the identity: scaled by it, the problem is well conditioned, and
-limited-memory BFGS takes some tens of products with the features where Newton's method would take a factor for each
-class. The features do not know the target: leaving a fold of rows out of the weights leaves them out altogether.
+g lies in the simplex's C - 1 coordinates, so that all classes are alike and none is the reference. The work is done in
+C columns W = s (b, gamma) V', whose rows sum to zero in every step of a descent that starts so: the same steps, without
+the products with V, which cost more than the features where classes are many. The curvature of a softmax is at most
+half of the identity: scaled by it, the problem is well conditioned, and limited-memory BFGS takes some tens of products
+with the features where Newton's method would take a factor for each class. The features do not know the target: leaving
+a fold of rows out of the weights leaves them out altogether.
 """
 
 from __future__ import annotations
@@ -51,18 +51,14 @@ class Problem:
     codes: Codes  # (t,)
     weight: Array  # (t,)
     fold: Folds  # (t,)
-    offset: Array | None = None  # (t, C) scores that are given
 
     def where(self, mask: NDArray[np.bool_]) -> Problem:
-        offset = None if self.offset is None else self.offset[mask]
-        return Problem(self.features[mask], self.scale, self.codes[mask], self.weight[mask], self.fold[mask], offset)
+        return Problem(self.features[mask], self.scale, self.codes[mask], self.weight[mask], self.fold[mask])
 
     def scores(self, W: Array) -> Array:
         """(k + 1, C) -> (t, C)."""
         scores: Array = self.features @ W[1:]
         scores += W[0]
-        if self.offset is not None:
-            scores += self.offset
         return scores
 
     def own_and_gaps(self, scores: Array) -> tuple[Array, Array]:
@@ -117,10 +113,10 @@ def affordable(k: int, classes: int, alphas: int, rows: int) -> bool:
     return rows_for(k, classes, alphas) >= min(rows, max(_FEWEST_ROWS, _OF_A_CLASS * classes))
 
 
-def problem(features: Array, rows: Chunk, scale: ClassScale, offset: Array | None = None) -> Problem:
+def problem(features: Array, rows: Chunk, scale: ClassScale) -> Problem:
     """Of rows as a view shows them."""
     weight = np.ones(rows.rows) if rows.weight is None else rows.weight
-    return Problem(features, scale, scale.codes(rows.y), weight, folds_of(rows.unit) % FOLDS, offset)
+    return Problem(features, scale, scale.codes(rows.y), weight, folds_of(rows.unit) % FOLDS)
 
 
 @one_blas_thread
@@ -165,9 +161,10 @@ def _minimum(one: Problem, alpha: float, start: Array | None) -> Array:
     """W (k + 1, C): the intercept's row, and those of the features, whose logits are scores."""
     features, scale = one.features, one.scale
     shape = (features.shape[1] + 1, scale.classes)
-    W = np.zeros(shape) if start is None else start
-    if start is None and one.offset is None:
+    W = start
+    if W is None:
         # Shares of the classes: what no feature is needed for.
+        W = np.zeros(shape)
         W[0] = scale.log_shares - scale.log_shares.mean()
     curved = one.weight * one.curvature(one.scores(W))
     squares = np.concatenate([[curved.sum()], np.einsum("t,tk,tk->k", curved, features, features)])

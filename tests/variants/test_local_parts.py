@@ -20,6 +20,7 @@ from enrelm_cli.settings import MethodSettings
 from enrelm_cli.types import Array
 from enrelm_cli.variants import _leaf_blocks, local
 from enrelm_cli.variants._logistic import FELT, RIDGES, rows_for
+from enrelm_cli.variants._pic import Factor
 
 KERNEL = ArcsineKernel(0.5, 0.3)
 PLAN = local.Plan(by_target=False, alpha=0.1)
@@ -144,6 +145,11 @@ def test_the_local_variant_pays_where_rows_are_more_than_landmarks(monkeypatch: 
         monkeypatch.setattr(type(local.VARIANT), "numbers", False)
         assert not local.VARIANT.pays(basis)
         monkeypatch.undo()
+
+
+def test_a_row_that_others_tell_altogether_keeps_what_rounding_leaves() -> None:
+    inverse, told = np.diag([10.0, 5.0]), np.array([[6.0, 8.0], [3.0, 0.0]])
+    np.testing.assert_allclose(Factor._free(inverse, told), [1e-12 * 100.0, 16.0])
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
