@@ -21,6 +21,7 @@ from enrelm_cli.types import Array
 
 _PRODUCT = ("char",) * 4 + ("int",) * 2 + ("double",) * 2 + ("int", "double", "int")  # dtrmm, dtrsm
 _FACTOR = ("char", "int", "double", "int", "int")  # dpotrf, dpotri
+_GENERAL = ("char",) * 2 + ("int",) * 3 + ("double",) * 2 + ("int", "double", "int", "double", "double", "int")  # dgemm
 _INVERSE = ("char", "char", "int", "double", "int", "int")  # dtrtri
 _SYMMETRIC = ("char",) * 2 + ("int",) * 2 + ("double",) * 2 + ("int", "double", "int", "double", "double", "int")
 
@@ -92,6 +93,18 @@ def symmetric_product(S: Array, B: Array) -> Array:
     C = np.zeros((n, m))
     _call(routine, b"R", b"U", m, n, 1.0, S, max(n, 1), B, m, 0.0, C, m)
     return C
+
+
+def subtract_product(C: Array, A: Array, B: Array) -> None:
+    """C (a, b) <- C - A B'. C may be a part of longer rows."""
+    a, b = C.shape
+    routine = _routine(cython_blas, "dgemm", _GENERAL)
+    _require_plain(A, B)
+    if routine is None or C.strides[1] != C.itemsize or C.dtype != np.float64:
+        C -= A @ B.T
+    else:
+        k, row = A.shape[1], C.strides[0] // C.itemsize
+        _call(routine, b"T", b"N", b, a, k, -1.0, B, max(k, 1), A, max(k, 1), 1.0, C, row)
 
 
 def _plain(A: Array) -> bool:

@@ -16,7 +16,6 @@ R of stacked rows is the R of their stacked R's, so rows come in blocks: memory 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -25,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from enrelm_cli.columns import squares as squares_of
-from enrelm_cli.fold.folds import Chunk, LocalEngine, Sums, single_threaded_blas
-from enrelm_cli.fold.resources import cores
+from enrelm_cli.fold.folds import Chunk, LocalEngine, Sums
+from enrelm_cli.fold.threads import side_by_side, threads_of
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
@@ -275,9 +274,8 @@ def _over_realizations(
     if not data.rows.in_memory:
         return work(data, tuple(weights))
     alone = replace(data, rows=replace(data.rows, engine=LocalEngine(1)))
-    with single_threaded_blas(), ThreadPoolExecutor(getattr(data.rows.engine, "workers", None) or cores()) as pool:
-        parts = pool.map(lambda W: work(alone, (W,)), weights)
-        return [one for part in parts for one in part]
+    parts = side_by_side(lambda W: work(alone, (W,)), weights, threads_of(data.rows.engine))
+    return [one for part in parts for one in part]
 
 
 def elm_band(data: Training, elm: ElmSettings, most: int | None) -> ElmBand:

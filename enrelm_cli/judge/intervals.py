@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from enrelm_cli.fold.folds import Chunk
+from enrelm_cli.fold.threads import threads_of
 from enrelm_cli.inputs.maps.column_map import folds_of
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.target_scale import TargetScale
@@ -108,7 +109,9 @@ def intervals_of(winner: FittedVariant, final: Basis, network: Network, errors: 
     weight = np.ones(len(f)) if sample.weight is None else sample.weight / sample.weight.mean()
     fold = folds_of(sample.together) % _FOLDS
     rows = LeftOutRows(Errors(sample.X, f, np.abs(sample.y - f), weight, fold), sample.y, scale)
-    found = _chosen(rows, _network_spreads(rows, final, network) if exact else _spreads(rows))
+    threads = threads_of(final.data.rows.engine)
+    tried = _network_spreads(rows, final, network, threads) if exact else _spreads(rows, threads)
+    found = _chosen(rows, tried)
     scores = found.intervals.scores * factor
     return replace(found, intervals=replace(found.intervals, scores=scores), optimism=factor)
 
@@ -142,27 +145,27 @@ def _chosen(rows: LeftOutRows, tried: Tried) -> Found:
     return Found(best, float(rows.weight @ score / (rows.weight @ constant)), 1.0)
 
 
-def _spreads(rows: LeftOutRows) -> Tried:
+def _spreads(rows: LeftOutRows, threads: int) -> Tried:
     """By the prediction alone: what a network without landmarks can tell."""
     if not _enough(rows.errors):
         return []
     centre, unit = _standard(rows.errors)
     standard = (rows.errors.f - centre) / unit
-    noise = noise_of(rows.errors, standard, grounds(standard, None))
+    noise = noise_of(rows.errors, standard, grounds(standard, None), threads)
     return [] if noise is None else [_tilted(rows.errors, Spread(centre, unit, noise.features, None), noise.g)]
 
 
-def _network_spreads(rows: LeftOutRows, final: Basis, network: Network) -> Tried:
+def _network_spreads(rows: LeftOutRows, final: Basis, network: Network, threads: int) -> Tried:
     """Off the data, and beside that the noise by inputs and prediction."""
     errors, kernel = rows.errors, final.tuned.kernel
     if not _enough(errors):
         return []
     centre, unit = _standard(errors)
     standard, Z = (errors.f - centre) / unit, final.landmarks.Z[: landmarks_for(len(errors.f))]
-    off = off_of(kernel, Z, errors, (network.facts or {})["alpha"], float(final.data.weight))
+    off = off_of(kernel, Z, errors, (network.facts or {})["alpha"], float(final.data.weight), threads)
     wide = np.sqrt(1.0 + off.h)
     beside = Z, (network.predict(Z) - centre) / unit, np.asarray(kernel.weight_variance)
-    noise = noise_of(replace(errors, size=errors.size / wide), standard, grounds(standard, beside))
+    noise = noise_of(replace(errors, size=errors.size / wide), standard, grounds(standard, beside), threads)
     made = [(Spread(centre, unit, None, off.features), wide)]
     if noise is not None:
         made.append(_tilted(errors, Spread(centre, unit, noise.features, off.features), np.log(wide) + noise.g))

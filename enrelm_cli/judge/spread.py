@@ -10,12 +10,14 @@ least squares, so every step of Fisher scoring is a ridge regression with one an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enrelm_cli.fold.folds import one_blas_thread
+from enrelm_cli.fold.threads import side_by_side
 from enrelm_cli.inputs.maps.column_map import Folds
 from enrelm_cli.kernels.arcsine import ArcsineKernel, Kernel
 from enrelm_cli.model.features import KernelFeatures
@@ -108,25 +110,35 @@ def regress(F: Array, size: Array, weight: Array, ridges: Array) -> Regression:
     total = weight.sum()
     mean = weight @ F / total
     centred = F - mean
-    values, V = np.linalg.eigh(centred.T @ (centred * weight[:, None]))
+    rooted = centred * np.sqrt(weight)[:, None]
+    values, V = np.linalg.eigh(rooted.T @ rooted)
     shrink = 1.0 / (np.maximum(values, 0.0)[:, None] + ridges)
-    G = centred @ V
-    weighted = G * weight[:, None]
     g = np.full((len(size), len(ridges)), np.log(weight @ size / total))
     for _ in range(_STEPS):
         response = g + np.minimum(size[:, None] * np.exp(-g), _FAR) - 1.0
-        c, B = weight @ response / total, (weighted.T @ response) * shrink
-        g = c + G @ B
-    return Regression(mean, V @ B, c)
+        # A few columns of responses are turned by V, not all the rows.
+        c, B = weight @ response / total, V @ ((V.T @ (centred.T @ (response * weight[:, None]))) * shrink)
+        g = c + centred @ B
+    return Regression(mean, B, c)
 
 
-def left_out(F: Array, rows: Errors, ridges: Array) -> Array:
+def left_out(F: Array, rows: Errors, ridges: Array, threads: int = 1) -> Array:
     """g of every row from the rows of other folds: (n, r)."""
-    g = np.empty((len(F), len(ridges)))
-    for fold in np.unique(rows.fold):
-        own = rows.fold == fold
-        g[own] = regress(F[~own], rows.size[~own], rows.weight[~own], ridges).of(F[own])
-    return g
+
+    def without(own: NDArray[np.bool_]) -> Array:
+        return regress(F[~own], rows.size[~own], rows.weight[~own], ridges).of(F[own])
+
+    return _by_folds(rows.fold, without, threads)
+
+
+def _by_folds(fold: Folds, without: Callable[[NDArray[np.bool_]], Array], threads: int) -> Array:
+    """(n, ...): what `without` its rows makes of each fold."""
+    folds = [fold == one for one in np.unique(fold)]
+    parts = side_by_side(without, folds, threads)
+    together = np.empty((len(fold), *parts[0].shape[1:]))
+    for own, part in zip(folds, parts, strict=True):
+        together[own] = part
+    return together
 
 
 def deviance(g: Array, size: Array) -> Array:
@@ -143,13 +155,13 @@ class Noise:
     g: Array  # (n,)
 
 
-def noise_of(rows: Errors, standard: Array, choices: Sequence[Ground]) -> Noise | None:
+def noise_of(rows: Errors, standard: Array, choices: Sequence[Ground], threads: int = 1) -> Noise | None:
     """The features and the ridge with the least left-out deviance; None unless that is clearly below a constant's."""
     few = rows.first(_CHOOSING)
     constant = deviance(np.log(few.weight @ few.size / few.weight.sum()), few.size)
     gains = []
     for one in choices:
-        g = left_out(one.of(_inputs(one, few.X, standard)), few, _RIDGES)
+        g = left_out(one.of(_inputs(one, few.X, standard)), few, _RIDGES, threads)
         gains.append(constant[:, None] - deviance(g, few.size[:, None]))
     means = np.array([few.weight @ gain for gain in gains]) / few.weight.sum()
     which, ridge = divmod(int(np.argmax(means)), len(_RIDGES))
@@ -159,7 +171,8 @@ def noise_of(rows: Errors, standard: Array, choices: Sequence[Ground]) -> Noise 
     F = chosen.of(_inputs(chosen, rows.X, standard))
     final = regress(F, rows.size, rows.weight, ridges)
     offset = final.mean @ final.B - final.c
-    return Noise(KernelFeatures(chosen.kernel, chosen.Z, chosen.R @ final.B, offset), left_out(F, rows, ridges)[:, 0])
+    features = KernelFeatures(chosen.kernel, chosen.Z, chosen.R @ final.B, offset)
+    return Noise(features, left_out(F, rows, ridges, threads)[:, 0])
 
 
 def _inputs(one: Ground, X: Array, standard: Array) -> Array:
@@ -197,15 +210,17 @@ class Off:
 
 
 @one_blas_thread
-def off_of(kernel: Kernel, Z: Array, rows: Errors, alpha: float, T: float) -> Off:
+def off_of(kernel: Kernel, Z: Array, rows: Errors, alpha: float, T: float, threads: int = 1) -> Off:
     """A = T times the covariance of the features over all rows + alpha: what T rows of this sample would add up to."""
     chosen = ground(kernel, Z)
     F = chosen.of(rows.X)
-    h = np.empty(len(F))
-    for fold in np.unique(rows.fold):
-        own = rows.fold == fold
+
+    def without(own: NDArray[np.bool_]) -> Array:
         mean, root = _root(F[~own], rows.weight[~own], alpha, T)
-        h[own] = np.sum(((F[own] - mean) @ root) ** 2, axis=1)
+        h: Array = np.sum(((F[own] - mean) @ root) ** 2, axis=1)
+        return h
+
+    h = _by_folds(rows.fold, without, threads)
     mean, root = _root(F, rows.weight, alpha, T)
     return Off(KernelFeatures(kernel, chosen.Z, chosen.R @ root, mean @ root), h)
 
@@ -214,8 +229,8 @@ def _root(F: Array, weight: Array, alpha: float, T: float) -> tuple[Array, Array
     """The mean, and a root of A^-1: root root' = A^-1."""
     total = weight.sum()
     mean = weight @ F / total
-    centred = F - mean
-    values, V = np.linalg.eigh(centred.T @ (centred * (weight * (T / total))[:, None]))
+    rooted = (F - mean) * np.sqrt(weight * (T / total))[:, None]
+    values, V = np.linalg.eigh(rooted.T @ rooted)
     return mean, V / np.sqrt(np.maximum(values, 0.0) + alpha)
 
 

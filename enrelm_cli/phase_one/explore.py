@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from enrelm_cli.fold.resources import cores
+from enrelm_cli.fold.threads import threads_of
 from enrelm_cli.inputs.maps.input_map import InputMap
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.phase_one.candidates import Candidate, LeftOutErrors, candidates, preferred
@@ -82,5 +82,5 @@ def _settings(one: Candidate, settings: KernelSettings, spread: float | None) ->
         settings.bias_variance,
         settings.depth,
         spread or None,
-        getattr(one.data.rows.engine, "threads", 0) or cores(),
+        threads_of(one.data.rows.engine),
     )

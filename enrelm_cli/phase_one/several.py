@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from enrelm_cli.fold.resources import cores
+from enrelm_cli.fold.threads import threads_of
 from enrelm_cli.inputs.target_scale import TargetScale, Transform
 from enrelm_cli.inputs.targets.scale import SeveralScale
 from enrelm_cli.inputs.training import Training
@@ -63,7 +63,7 @@ def _explored(data: Training, settings: KernelSettings) -> ArcsineKernel:
         settings.bias_variance,
         settings.depth,
         None,
-        getattr(data.rows.engine, "threads", 0) or cores(),
+        threads_of(data.rows.engine),
     )
     return explore(rows.first(asked.rows), data.view.input_map.groups, asked, lambda _: None).kernel
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from enrelm_cli.fold.unlocked import cholesky, cholesky_inverse, lower_solve, symmetric_product
+from enrelm_cli.fold.unlocked import symmetric_product
 from enrelm_cli.kernels.arcsine import arcsine, unit_rows
 from enrelm_cli.phase_one.tuning.budget import Budget, Spent
 from enrelm_cli.phase_one.tuning.descent import Pairs, Place, descend, scaled
@@ -31,6 +31,7 @@ from enrelm_cli.phase_one.tuning.hyper import (
     Hyper,
     log_prior,
 )
+from enrelm_cli.phase_one.tuning.inverse import invert
 from enrelm_cli.types import Array
 
 TOLERANCE = 0.02  # of the log posterior: less changes no prediction
@@ -49,9 +50,9 @@ class Evidence:
     dL/dK_l-1 = 2 D/sqrt(p pᵀ) - diag(2 rho/p) down to the one before. Only the lower triangle of M is ever computed.
     """
 
-    def __init__(self, X: Array, y: Array, depth: int, weight: Array | None = None) -> None:
+    def __init__(self, X: Array, y: Array, depth: int, weight: Array | None = None, threads: int = 1) -> None:
         n = len(y)
-        self.X, self.y, self.depth = X, y, depth
+        self.X, self.y, self.depth, self._threads = X, y, depth, threads
         self._noise = 1.0 if weight is None else 1.0 / weight  # times alpha
         # Kept from one evaluation to the next: the pages of fresh n x n arrays cost as much as their arithmetic.
         self._layers = [np.empty((n, n)) for _ in range(depth)]
@@ -63,17 +64,15 @@ class Evidence:
         n, y, A = len(self.y), self.y, self._A
         z, ps = self._forward(v, b)
         A.flat[:: n + 1] += alpha * self._noise
-        if not cholesky(A):
+        inverted = invert(A, y.reshape(n, -1), self._threads)
+        if inverted is None:
             return None
-        a = y.reshape(n, -1).copy()
-        lower_solve(A, a)
-        s = np.einsum("ij,ij->j", a, a) / n if y.ndim > 1 else np.array([float(np.vdot(a, a)) / n])
-        lower_solve(A, a, transposed=True)
+        a, s = inverted.a, inverted.squares / n
         # A direction in which some rows do not vary says nothing of them.
         told = np.flatnonzero(s > 0.0) if y.ndim > 1 else [0]
         q = len(told)
-        value = 0.5 * n * float(np.log(s[told]).sum()) + q * float(np.log(np.diagonal(A)).sum())
-        if not np.isfinite(value) or not q or not cholesky_inverse(A):
+        value = 0.5 * n * float(np.log(s[told]).sum()) + 0.5 * q * inverted.log_det
+        if not np.isfinite(value) or not q:
             return None
         M = A.T
         if q > 1:
@@ -154,8 +153,9 @@ class Posterior:
         spread: float,
         fixed_b: bool,
         weight: Array | None = None,
+        threads: int = 1,
     ) -> None:
-        self.evidence = Evidence(X, y, shared.depth, weight)
+        self.evidence = Evidence(X, y, shared.depth, weight, threads)
         self.d, self.fixed_b, self.spread = X.shape[1], fixed_b, spread
         self.groups = groups
         self._weight = 1.0 / (1.0 + np.bincount(self.groups))

@@ -82,7 +82,8 @@ class Centred:
 
     def fit(self, rows: int, spread: float, start: Fit, steps: int, budget: Budget) -> Fit:
         """One variance for each input on the first rows."""
-        one, fixed_b = self.sample, self.sample.settings.bias_variance is not None
-        weight = first(one.weight, rows)
-        posterior = Posterior(one.X[:rows], one.y[:rows], one.groups, self.shared, spread, fixed_b, weight)
+        one, settings = self.sample, self.sample.settings
+        X, y, weight = one.X[:rows], one.y[:rows], first(one.weight, rows)
+        fixed_b = settings.bias_variance is not None
+        posterior = Posterior(X, y, one.groups, self.shared, spread, fixed_b, weight, settings.threads)
         return fit_relevance(posterior, start, steps, budget)

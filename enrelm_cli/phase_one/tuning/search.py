@@ -23,6 +23,7 @@ from functools import partial
 
 import numpy as np
 
+from enrelm_cli.fold.threads import side_by_side
 from enrelm_cli.fold.weights import first, mean
 from enrelm_cli.phase_one.tuning import few_rows
 from enrelm_cli.phase_one.tuning.budget import Budget
@@ -122,7 +123,8 @@ def _judged(centred: Centred, budget: Budget) -> Found:
     fits = budget.share(tasks)
     if len(fits) == 1:
         return Found(fits[0], spreads[0], Relevance.KEPT)
-    narrow, wide = (_left_out(sample, fit.found, rows)[rows:] for fit in fits)
+    threads = sample.settings.threads
+    narrow, wide = side_by_side(lambda fit: _left_out(sample, fit.found, rows)[rows:], fits, threads)
     later = None if sample.weight is None else sample.weight[rows:]
     at = int(clearly_better(wide, narrow, later))
     return Found(fits[at], spreads[at], Relevance.KEPT)
@@ -144,8 +146,11 @@ def finish(sample: Sample, shared: Hyper, found: Found, budget: Budget) -> Found
     judged = grouped or sample.rows >= last + _JUDGES
     for rows, steps in _stages(sample.rows, fit.rows):
         fit = centred.fit(rows, found.spread, fit, steps, budget)
-    if judged and _error(sample, fit.found, last) >= _error(sample, found.fit.found, last):
-        return found
+    if judged:
+        tried = (fit.found, found.fit.found)
+        after, before = side_by_side(lambda one: _error(sample, one, last), tried, sample.settings.threads)
+        if after >= before:
+            return found
     return replace(found, fit=fit)
 
 
