@@ -282,7 +282,7 @@ def _mode(path: str, target: str) -> int | None:
 def _create(temporary: str, path: str) -> BinaryIO:
     try:
         # O_EXCL: never another's file. 0o666: what the umask leaves of it, as for any new file.
-        return open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb")
+        return open(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), "w+b")
     except FileNotFoundError as error:
         raise UsageError(f"{path}: there is no folder {os.path.dirname(path)}", "create it first") from error
     except OSError as error:

@@ -79,21 +79,25 @@ def save(document: dict[str, Any], path: str) -> None:
         fresh("checksums", strings): canonical(checksums(plain), strings),
         fresh("document", strings): plain,
     }
-    content = io.BytesIO()
-    joblib.dump(whole, content, compress=0, protocol=_PROTOCOL)
-    _read_back(content, path)
     try:
         with atomic_writer(path) as stream:
-            stream.write(content.getbuffer())
+            # A file that has its name only afterwards is read back itself: a large model is not in memory three times.
+            content = stream if stream.readable() else io.BytesIO()
+            joblib.dump(whole, content, compress=0, protocol=_PROTOCOL)
+            _read_back(content, path)
+            if isinstance(content, io.BytesIO):
+                stream.write(content.getbuffer())
     except OSError as error:
         raise UsageError(f"{shown(path)}: cannot be written ({reason(error)})", _remedy(error)) from error
 
 
-def _read_back(content: io.BytesIO, path: str) -> None:
+def _read_back(content: BinaryIO, path: str) -> None:
     """Load what joblib wrote before it replaces an older model: another joblib may lay out its arrays differently."""
+    content.flush()
+    size = content.seek(0, io.SEEK_END)
     content.seek(0)
     try:
-        _read_document(content, content.getbuffer().nbytes, limit=None)
+        _read_document(content, size, limit=None)
     except Problem as problem:
         raise ModelFileError(
             f"{shown(path)} was not written: what joblib made of the model {problem.problem}",

@@ -5,7 +5,7 @@ Kept apart from what fits them, and free of scipy: this is all that a batch of p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
@@ -33,6 +33,13 @@ def block_rows(columns: int, most: int = BLOCK, limit: int = BLOCK_BYTES) -> int
     """How many rows of so many numbers each are computed at a time: a multiple of BLOCK where it is above it."""
     rows = max(1, min(most, limit // (8 * max(columns, 1))))
     return rows if rows < BLOCK or rows == most else rows - rows % BLOCK
+
+
+class OnlyFields:
+    """A dataclass that is sent, or copied, without what was computed from its fields."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 class Features(Protocol):
@@ -118,7 +125,7 @@ class HiddenLayer:
 
 
 @dataclass(frozen=True)
-class KernelFeatures:
+class KernelFeatures(OnlyFields):
     """phi(x) = K(x, Z) P - offset: hidden outputs that are the kernel's own eigenfunctions."""
 
     kind: ClassVar[str] = "kernel"

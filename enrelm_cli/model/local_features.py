@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from enrelm_cli.inputs.checks import integers, must, numbers
 from enrelm_cli.kernels import nngp
 from enrelm_cli.kernels.arcsine import Kernel, Prepared
-from enrelm_cli.model.features import block_rows, check_kernel, kernel_document, kernel_from
+from enrelm_cli.model.features import OnlyFields, block_rows, check_kernel, kernel_document, kernel_from
 from enrelm_cli.model.leaves import Integers, Leaves
 from enrelm_cli.types import Array
 
+_KEPT = 4_000_000  # numbers of prepared leaves: 350,000 rows of ten inputs; beyond, a leaf is prepared where it is met
+
 
 @dataclass(frozen=True)
-class LocalFeatures:
+class LocalFeatures(OnlyFields):
     """f(x) as the only hidden output."""
 
     kind: ClassVar[str] = "local"
@@ -75,8 +77,10 @@ class LocalFeatures:
     def _rows_of(self, b: int) -> Prepared:
         found = self._prepared.get(b)
         if found is None:
-            # Threads that come at the same time compute the same.
-            found = self._prepared[b] = self.kernel.prepare(self.X[self.first[b] : self.first[b + 1]])
+            found = self.kernel.prepare(self.X[self.first[b] : self.first[b + 1]])
+            if (len(self._prepared) + 1) * self._largest * (self.X.shape[1] + 1) <= _KEPT:
+                # Threads that come at the same time compute the same.
+                self._prepared[b] = found
         return found
 
     def along(self, direction: Array) -> LocalFeatures:
@@ -89,9 +93,14 @@ class LocalFeatures:
         return self
 
     @property
+    def _largest(self) -> int:
+        """Rows of the largest leaf."""
+        return int(np.diff(self.first).max())
+
+    @property
     def kernel_values(self) -> int:
         """That a prediction takes at most."""
-        return len(self.Z) + int(np.diff(self.first).max())
+        return len(self.Z) + self._largest
 
     @property
     def numbers(self) -> int:

@@ -7,7 +7,7 @@ made it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enrelm_cli.inputs.checks import must, number, numbers
-from enrelm_cli.model.features import Features, HiddenLayer, KernelFeatures, WeightedKernel
+from enrelm_cli.model.features import Features, HiddenLayer, KernelFeatures, OnlyFields, WeightedKernel
 from enrelm_cli.model.linear_features import LinearFeatures
 from enrelm_cli.model.local_features import LocalFeatures
 from enrelm_cli.types import Array
@@ -26,7 +26,7 @@ _KINDS = {one.kind: one for one in _SAVED}
 
 
 @dataclass(frozen=True)
-class Network:
+class Network(OnlyFields):
     """Hidden outputs in order of importance and their weights."""
 
     features: Features
@@ -78,10 +78,6 @@ class Network:
         if isinstance(self.features, KernelFeatures):
             return self.features.weighted(self.beta)
         return partial(self.features.combine, beta=self.beta)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is computed from the fields stays here."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def require(self) -> None:
         """Complain before any output where predicting needs something that is not installed."""

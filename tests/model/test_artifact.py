@@ -289,6 +289,18 @@ def test_a_save_that_fails_leaves_the_old_model_and_nothing_else(
     assert seen[0][0].endswith(".tmp")
 
 
+def test_a_large_model_is_not_in_memory_several_times(tmp_path: Path) -> None:
+    document = {"x": np.zeros(6_000_000)}
+    tracemalloc.start()
+    try:
+        artifact.save(document, str(tmp_path / "model.joblib"))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Once as it is read back, and a buffer of joblib's.
+    assert peak < 1.5 * document["x"].nbytes
+
+
 def test_what_cannot_be_read_back_never_takes_the_final_name(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = model.read_bytes()
     monkeypatch.setattr(joblib, "dump", lambda value, file, **options: file.write(before[:-1]))

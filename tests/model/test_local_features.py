@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 from enrelm_cli.kernels.arcsine import ArcsineKernel
+from enrelm_cli.model import local_features
 from enrelm_cli.model.features import BLOCK
 from enrelm_cli.model.leaves import Leaves
 from enrelm_cli.model.local_features import LocalFeatures
@@ -34,3 +37,23 @@ def test_a_row_meets_the_landmarks_and_the_rows_of_its_leaf(targets: tuple[int, 
     np.testing.assert_allclose(one.outputs(X)[:, 0], np.array(expected), atol=1e-12)
     # What a leaf has prepared for one block of rows serves the next.
     np.testing.assert_allclose(one.outputs(X[:5])[:, 0], np.array(expected[:5]), atol=1e-12)
+
+
+def test_prepared_leaves_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(4).standard_normal((50, 2))
+    every = features(())
+    expected = every.outputs(X)
+    assert set(every._prepared) == {0, 1, 2}
+    monkeypatch.setattr(local_features, "_KEPT", 2 * 5 * 3)  # two leaves of five rows, two inputs and the bias each
+    some = features(())
+    np.testing.assert_array_equal(some.outputs(X), expected)
+    assert set(some._prepared) == {0, 1}
+
+
+def test_what_was_prepared_is_not_sent_with_them() -> None:
+    one = features(())
+    before = len(pickle.dumps(one))
+    one.outputs(np.zeros((3, 2)))
+    sent = pickle.dumps(one)
+    assert len(sent) == before
+    np.testing.assert_array_equal(pickle.loads(sent).outputs(np.ones((2, 2))), one.outputs(np.ones((2, 2))))
