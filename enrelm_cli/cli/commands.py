@@ -280,10 +280,9 @@ def compare(
             log(screen, f"table {number} of {len(tables)}: {table.sources[0]}")
         facts = library.compare(table, split, method, where, elm, plan, engine)
         own = facts.own(VARIANTS)
-        ours = () if own is None else ("--variant", own)
-        following = _fit_command(table.sources, line, *ours)
-        facts = replace(facts, ours=own, fit_command=following)
-        reports.append(replace(facts, threads=getattr(engine, "workers", None)))
+        following = _fit_command(table.sources, line, *(() if own is None else ("--variant", own)))
+        threads = getattr(engine, "workers", None)
+        reports.append(replace(facts, ours=own, fit_command=following, threads=threads))
     render.render_many(reports, shown.format, screen)
     draw(reports, drawn.plot, drawn.report, screen)
 

@@ -102,7 +102,8 @@ def _bases(
         seconds[start] = timer.total - begin
     bases: dict[Start, Timed] = {}
     linear: SideSums | None = None
-    for group in [[one] for one in starts] if data.rows.in_memory else [starts] if starts else []:
+    groups = [[one] for one in starts] if data.rows.in_memory else [list(starts)]
+    for group in filter(None, groups):
         begin = timer.total
         with timer("kernel and eigenvectors"):
             beside = () if linear else (LinearRows(data.view, JOINED),)
