@@ -145,7 +145,7 @@ def _chosen(rows: LeftOutRows, tried: Tried) -> Found:
     return Found(best, float(rows.weight @ score / (rows.weight @ constant)), 1.0)
 
 
-def _spreads(rows: LeftOutRows, threads: int) -> Tried:
+def _spreads(rows: LeftOutRows, threads: int = 1) -> Tried:
     """By the prediction alone: what a network without landmarks can tell."""
     if not _enough(rows.errors):
         return []
@@ -155,7 +155,7 @@ def _spreads(rows: LeftOutRows, threads: int) -> Tried:
     return [] if noise is None else [_tilted(rows.errors, Spread(centre, unit, noise.features, None), noise.g)]
 
 
-def _network_spreads(rows: LeftOutRows, final: Basis, network: Network, threads: int) -> Tried:
+def _network_spreads(rows: LeftOutRows, final: Basis, network: Network, threads: int = 1) -> Tried:
     """Off the data, and beside that the noise by inputs and prediction."""
     errors, kernel = rows.errors, final.tuned.kernel
     if not _enough(errors):
