@@ -24,6 +24,7 @@ from enrelm_cli.judge.baselines import (
     nested_least_squares,
 )
 from enrelm_cli.kernels import activation
+from enrelm_cli.settings import ElmSettings
 from enrelm_cli.types import Array
 from tests import paper
 
@@ -210,3 +211,52 @@ def test_the_error_of_linear_regression_from_sums_is_that_of_its_residuals(T: in
     assert linear_error(data, Side.VALIDATION, sums) == pytest.approx(expected)
     residual = np.linalg.norm(lstsq(X, y, X) - y) / np.linalg.norm(y)
     assert linear_error(data, Side.TRAIN) == pytest.approx(residual, abs=1e-12)
+
+
+@pytest.mark.parametrize("targets", [(), (2,)])
+def test_columns_of_zeros_explain_nothing(targets: tuple[int, ...]) -> None:
+    y = np.random.default_rng(0).standard_normal((7, *targets))
+    fit = nested_least_squares(baselines.triangle(np.zeros((7, 3)), y), 7, targets)
+    assert len(fit.columns) == 0
+    np.testing.assert_allclose(fit.training_squares(), np.full(3, np.sum(y**2)))
+    np.testing.assert_array_equal(fit.coefficients(3), np.zeros((3, *targets)))
+    rows = rows_of_arrays(np.zeros((7, 1)), np.zeros(7)).sample
+    np.testing.assert_allclose(fit.squares(np.ones((7, 3)), replace(rows, y=y)), np.full(3, np.sum(y**2)))
+    if not targets:
+        np.testing.assert_array_equal(fit.predictions(np.ones((4, 3))), np.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("rows", [4, 20])
+def test_coefficients_of_several_targets_are_those_of_least_squares(rows: int) -> None:
+    rng = np.random.default_rng(1)
+    S, y = rng.standard_normal((rows, 6)), rng.standard_normal((rows, 2))
+    S[:, 2] = S[:, 0] - S[:, 1]
+    fit = nested_least_squares(baselines.triangle(S, y), rows, (2,))
+    for n in range(1, 7):
+        expected = S[:, :n] @ np.linalg.lstsq(S[:, :n], y, rcond=None)[0]
+        np.testing.assert_allclose(S[:, :n] @ fit.coefficients(n), expected, atol=1e-9)
+        np.testing.assert_allclose(fit.training_squares()[n - 1], np.sum((y - expected) ** 2), atol=1e-9)
+
+
+def test_a_band_is_that_of_the_curves_and_goes_as_far_as_all_folds_do() -> None:
+    X, y, X_valid, y_valid = problem(3)
+    folds = [as_they_are(X[:n], y[:n] / y[:n].std(), X_valid, y_valid) for n in (90, 30)]
+    settings = ElmSettings(realizations=3, seed=5)
+    bands = [baselines.elm_band(data, settings, None) for data in folds]
+    assert [len(band.mean) for band in bands] == [45, 15]
+    assert len(baselines.elm_band(folds[0], settings, 4).mean) == 4
+    curves = baselines.elm_curves(folds[0], RandomElm(45, 3, 5))
+    np.testing.assert_array_equal(bands[0].mean, curves.validation.mean)
+    np.testing.assert_array_equal(bands[0].train_high, curves.train.max)
+    both = baselines.elm_band_over(folds, settings, None)
+    for name in ("mean", "std", "low", "high", "train_mean", "train_low", "train_high"):
+        one, other = (getattr(band, name)[:15] for band in bands)
+        np.testing.assert_allclose(getattr(both, name), 0.5 * (one + other))
+
+
+def test_an_error_of_nothing_is_that_of_the_rows_not_of_a_difference_of_sums() -> None:
+    X, _, X_valid, _ = problem(4)
+    b = np.array([1.0, -2.0, 0.5, 3.0, 1.0])
+    scale = float(np.sqrt(np.mean((X @ b) ** 2)))
+    data = as_they_are(X, X @ b / scale, X_valid, X_valid @ b / scale)
+    assert linear_error(data, Side.VALIDATION) < 1e-12

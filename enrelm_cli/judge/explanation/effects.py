@@ -130,7 +130,7 @@ def _edges(values: Array) -> Array:
 
 def _accumulated(moved: Moved, X: Array, column: int, edges: Array) -> tuple[Array, Array]:
     """Sums (v, 1 + m) of the mean local differences, and the variance of their first column over rows."""
-    place = np.clip(np.searchsorted(edges, X[:, column]) - 1, 0, len(edges) - 2)
+    place = np.maximum(np.searchsorted(edges, X[:, column]) - 1, 0)
     order = np.argsort(place, kind="stable")
     X, place = X[order], place[order]
     steps, first = np.unique(place, return_index=True)
@@ -158,7 +158,7 @@ def _dependence(moved: Moved, X: Array, column: int, edges: Array) -> tuple[Arra
 
 def _weights(values: Array, edges: Array) -> Array:
     """(v,) with which values at the edges average to that over rows, straight between them."""
-    place = np.clip(np.searchsorted(edges, values) - 1, 0, len(edges) - 2)
+    place = np.maximum(np.searchsorted(edges, values) - 1, 0)
     share = (values - edges[place]) / (edges[place + 1] - edges[place])
     weights = np.bincount(place, 1.0 - share, len(edges)) + np.bincount(place + 1, share, len(edges))
     average: Array = weights / len(values)
@@ -175,7 +175,7 @@ def _nearest(values: Array, edges: Array) -> NDArray[np.int64]:
 def _of_levels(moved: Moved, X: Array, column: int, partial_dependence: bool) -> Effect | None:
     found, code, count = np.unique(X[:, column], return_inverse=True, return_counts=True, equal_nan=True)
     kept = np.sort(np.argsort(-count, kind="stable")[:_LEVELS])
-    kept = kept[found[kept] != UNSEEN] if len(kept) > 1 else kept
+    kept = kept[found[kept] != UNSEEN]
     if len(kept) < 2:
         return None
     X, code = X[np.isin(code, kept)], code[np.isin(code, kept)]
@@ -204,9 +204,7 @@ def _fitted_differences(M: Array, n: Array) -> Array:
     # of[b, a]: from a to b over the rows of a; between[b, a] over those of both.
     of = M - own[None, :]
     weight = n[:, None] + n[None, :]
-    np.fill_diagonal(weight, 0.0)
     total = n[None, :, None] * of - np.swapaxes(n[None, :, None] * of, 0, 1)
-    total[np.arange(len(n)), np.arange(len(n))] = 0.0
     laplacian = np.diag(weight.sum(axis=1)) - weight
     effects: Array = np.linalg.pinv(laplacian, hermitian=True) @ total.sum(axis=1)
     return effects

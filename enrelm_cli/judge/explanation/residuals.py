@@ -36,7 +36,7 @@ def binned(values: Array, residuals: Array, is_level: bool) -> tuple[ResidualBin
         return tuple(_bin(values, residuals, values == one) for one in distinct[kept])
     bins = max(1, min(_BINS, len(values) // _LEAST))
     edges = np.unique(np.quantile(values, np.linspace(0.0, 1.0, bins + 1), method="inverted_cdf"))
-    place = np.clip(np.searchsorted(edges, values) - 1, 0, max(len(edges) - 2, 0))
+    place = np.maximum(np.searchsorted(edges, values) - 1, 0)
     return tuple(_bin(values, residuals, place == one) for one in np.unique(place))
 
 
