@@ -204,7 +204,7 @@ class Pass:
         items = {item.nodeid: item for item in session.items}
         known, alike = self.log.killed(), equivalent()
         for file in self.files:  # commands import some of them when they run
-            import_module(".".join(("enrelm_cli", *Path(file).with_suffix("").parts)))
+            import_module(".".join(("enrelm_cli", *Path(file).with_suffix("").parts)).removesuffix(".__init__"))
         functions = {file: functions_of(PACKAGE / file) for file in self.files}
         gc.freeze()  # forks share the memory of what is loaded; the collector then no longer lists it
         for file in self.files:
