@@ -11,7 +11,7 @@ import sys
 from enrelm_cli.cli import check, commands, explain, glossary, predict, sample, startup, update
 from enrelm_cli.cli.config import writing
 from enrelm_cli.cli.guard import EXIT_CODES
-from enrelm_cli.cli.program import COMMANDS, app, register
+from enrelm_cli.cli.program import COMMANDS, announce, app, register
 from enrelm_cli.fields import PANELS
 
 __all__ = [
@@ -34,10 +34,13 @@ _USUAL = ("fit", "predict", "curve", "compare", "explain", "update", "merge", "c
 _ORDER = (*_USUAL, "config", "glossary")
 
 
-# Options take time to build: where the process is one command, those of the typed one are enough.
-_typed = [name for name in sys.argv[1:2] if name in COMMANDS and startup.is_own_process()]
+# Options take time to build: where the process is one command, those of the typed one are enough, and the list of
+# commands needs none.
+_own = startup.is_own_process()
+_typed = [name for name in sys.argv[1:2] if name in COMMANDS and _own]
+_listed = _own and sys.argv[1:] in (["--help"], ["-h"], ["--version"])
 for _name in _typed or sorted(COMMANDS, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER)):
-    register(_name)
+    (announce if _listed else register)(_name)
 
 
 def main() -> None:

@@ -223,6 +223,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
+def announce(name: str) -> None:
+    """Lists a command without its options."""
+    app.command(name, help=_help(COMMANDS[name].__doc__))(lambda: None)
+
+
 def register(name: str) -> None:
     """Builds the options of a command.
 

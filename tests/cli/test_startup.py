@@ -89,3 +89,14 @@ def test_no_file_that_is_written_becomes_a_closed_stdout(sample_data: Path, tmp_
         subprocess.run(["bash", "-c", line], capture_output=True)
     first, second = (path.read_bytes() for path in tmp_path.iterdir())
     assert first == second
+
+
+def test_the_list_of_commands_is_the_same_without_their_options() -> None:
+    """A process that is asked for the list alone builds no options; one that imports the program has them all."""
+    whole = "from enrelm_cli.cli.app import main; import sys; sys.argv = ['enrelm', '--help']; main()"
+    texts = [
+        subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True).stdout
+        for words in (["-m", "enrelm_cli", "--help"], ["-m", "enrelm_cli", "-h"], ["-c", whole])
+    ]
+    assert texts[0] == texts[1] == texts[2]
+    assert "glossary" in texts[0]
