@@ -135,8 +135,8 @@ class LeafFile:
 
     def __iter__(self) -> Iterator[LeafRows]:
         d, q = self.inputs, int(np.prod(self.targets))
-        table = np.fromfile(self.path) if self.path.exists() else np.empty(0)
-        table = table.reshape(-1, d + q + 1 + self.weighted + self.blocked)
+        # No leaf is empty: it was cut where the rows are.
+        table = np.fromfile(self.path).reshape(-1, d + q + 1 + self.weighted + self.blocked)
         twins: Keys = np.ascontiguousarray(table[:, d + q]).view(np.uint64)
         y = table[:, d : d + q].reshape(len(table), *self.targets)
         weight = table[:, d + q + 1].copy() if self.weighted else None

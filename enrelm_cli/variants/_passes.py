@@ -51,7 +51,7 @@ class Fitted:
         found: Array = sample.y - y[place] + errors[place]
         if sample.time is not None and self.leaves[0].leaf.block is not None:
             found[~known] = np.nan
-        elif known.any():
+        else:
             found[~known] = np.resize(found[known], (np.count_nonzero(~known), *found.shape[1:]))
         return found if known.any() else found[:0]
 

@@ -109,6 +109,17 @@ def test_left_out_errors_are_multiplied_with_their_optimism() -> None:
     assert (plain.optimism, wider.optimism) == (1.0, 1.5)
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_spreads_beside_the_prediction_are_of_networks_that_leave_rows_out(exact: bool) -> None:
+    fitted, tried = fitted_with(None), []
+    errors = fitted.variant.left_out(fitted.basis, fitted.network) if exact else np.zeros(0)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_spreads", "_network_spreads"):
+            patch.setattr(judged, name, lambda *_, name=name: tried.append(name) or [])
+        intervals_of(fitted, fitted.basis, fitted.network, errors)
+    assert tried == ["_network_spreads" if exact else "_spreads"]
+
+
 def test_weights_count_in_intervals_and_their_unit_does_not() -> None:
     weight = np.where(problem(1, T=240)[0][:, 0] > 3.0, 4.0, 1.0)
     seen: list[Array] = []
