@@ -42,7 +42,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict enrelm_cli enrelm
+	.ci/types $(BIN)
 	$(PYTEST)
 
 # Everything, with the tests that take minutes; ONLY='-m slow': these alone, after make test.

@@ -383,7 +383,7 @@ def _far(values: Array, column: Column) -> Far | None:
     if not len(beyond):
         return None
     middle = low / 2 + high / 2
-    return Far(column, len(beyond), float(max(beyond.min(), beyond.max(), key=lambda value: abs(value - middle))))
+    return Far(column, len(beyond), float(max(np.min(beyond), np.max(beyond), key=lambda value: abs(value - middle))))
 
 
 def _odd_levels(name: str, cells: LevelCells, places: Array) -> Unseen | None:

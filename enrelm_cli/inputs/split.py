@@ -18,6 +18,7 @@ out.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
@@ -246,7 +247,7 @@ def _without_copies(key: Keys, target: Keys) -> Keys:
     """
     _, first, copies = np.unique(combine([key, target]), return_index=True, return_counts=True)
     few = len(first) < _FEW_DIFFERENT or 2 * len(np.unique(target)) <= len(first)
-    by_chance = few and np.gcd.reduce(copies) == 1
+    by_chance = few and math.gcd(*np.unique(copies).tolist()) == 1
     return key if by_chance or len(key) > _MOST_COPIES * len(first) else key[first]
 
 

@@ -100,14 +100,14 @@ def rows_of_arrays(
     columns = tuple(_column_of(name, values) for name, values in zip(names, chunk.X.T, strict=True))
     sample = even_sample(chunk)
     whole = sample.rows == chunk.rows
-    pieces, lowest = cut(chunk, piece_rows(chunk.rows)), float(chunk.y.min())
+    pieces, lowest = cut(chunk, piece_rows(chunk.rows)), float(np.min(chunk.y))
     return Rows(pieces, sample, whole, chunk.rows, columns, "y", engine or LocalEngine(), lowest_target=lowest)
 
 
 def _column_of(name: str, values: Array) -> Column:
     missing = np.isnan(values)
     present = values[~missing] if not missing.all() else np.zeros(1)
-    return Column(name, Kind.NUMBER, None, float(present.min()), bool(missing.any()), highest=float(present.max()))
+    return Column(name, Kind.NUMBER, None, float(np.min(present)), bool(missing.any()), highest=float(np.max(present)))
 
 
 def piece_rows(rows: int) -> int:

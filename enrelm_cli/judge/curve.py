@@ -123,7 +123,7 @@ def best(curve: Array) -> Choice:
 def smallest(curve: Array, within: float = 0.01) -> Choice:
     """The fewest neurons within a fraction of the best: min { l : Err(l) <= (1 + within) min Err }."""
     e = _comparable(curve)
-    return _at(curve, int(np.argmax(e <= (1.0 + within) * e.min())))
+    return _at(curve, int(np.argmax(e <= (1.0 + within) * np.min(e))))
 
 
 def knee(curve: Array) -> Choice | None:

@@ -211,7 +211,7 @@ def losses_from_sums(basis: Basis, network: Network, side: Side, power: int = 2)
     assert isinstance(network.features, (HiddenLayer, KernelFeatures))
     squares = nested_squares(basis.eigen, sums, network, network.features.offset)
     losses = Losses(squares, float(np.sum(sums["yy"])), float(sums["n"]), power)
-    return losses if relative_errors(losses.values, losses.total).min() > RESOLVED else None
+    return losses if np.min(relative_errors(losses.values, losses.total)) > RESOLVED else None
 
 
 def errors_of(data: Training, networks: tuple[Predictor, ...], side: Side) -> Array:

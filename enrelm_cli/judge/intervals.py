@@ -186,7 +186,7 @@ def _enough(errors: Errors) -> bool:
     """Rows, in folds that leave others to learn from, and something to learn."""
     if len(errors.f) < _FEW or not np.isfinite(errors.size).all():
         return False
-    largest = np.bincount(errors.fold).max() / len(errors.f)
+    largest = np.max(np.bincount(errors.fold)) / len(errors.f)
     spread = np.quantile(errors.size, 0.75)
     return bool(largest <= _LARGEST_FOLD and np.std(errors.f) > 0.0 and spread > 0.0)
 

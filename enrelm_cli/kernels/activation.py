@@ -67,7 +67,7 @@ def _odd_series(x: Array, coefficients: Array) -> Array:
 
 
 def _small(x: Array) -> bool:
-    return x.size > 0 and float(x.max()) <= _SMALL and float(x.min()) >= -_SMALL
+    return x.size > 0 and float(np.max(x)) <= _SMALL and float(np.min(x)) >= -_SMALL
 
 
 def _erf(z: Array) -> Array:

@@ -133,7 +133,7 @@ def joined(p: Counts, q: Counts) -> tuple[Counts, Counts]:
     """Neighbouring bins together, until each holds so many cells of both tables that chance is no surprise."""
     total = p.sum() + q.sum()
     # Expected cells of the smaller table, by the shares of both.
-    expected = (p + q) * (min(p.sum(), q.sum()) / total)
+    expected = (p + q) * (min(float(p.sum()), float(q.sum())) / total)
     starts, held = [0], 0.0
     for place, cells in enumerate(expected.tolist()):
         if held >= _EACH:
@@ -166,7 +166,7 @@ def _column_profile(column: Column, raw: Array) -> ColumnProfile:
     elif len(present):
         # A quantile that many cells share is one edge; bins are closed above, so that it has a bin of its own.
         edges = np.unique(np.quantile(present, np.arange(1, QUANTILES) / QUANTILES, method="lower"))
-        edges = edges[edges < present.max()]
+        edges = edges[edges < np.max(present)]
         b = len(edges) + 1
     empty = ColumnProfile(edges, bins, np.zeros(b + 2, np.int64))
     return ColumnProfile(edges, bins, empty.of(raw))

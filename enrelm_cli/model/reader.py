@@ -278,7 +278,7 @@ class Reader:
                 raise damaged("it became shorter while it was read")
             got += step
         self.remaining -= got
-        if dtype == np.bool_ and count and flat.view(np.uint8).max() > 1:
+        if dtype == np.bool_ and count and np.max(flat.view(np.uint8)) > 1:
             raise damaged("a truth value is neither true nor false")
         return flat.astype(dtype.newbyteorder("="), copy=False).reshape(shape)
 

@@ -19,7 +19,7 @@ from enrelm_cli.inputs.standard import View
 from enrelm_cli.inputs.training import Training
 from enrelm_cli.model.features import BLOCK
 from enrelm_cli.model.leaves import Leaves
-from enrelm_cli.types import Keys
+from enrelm_cli.types import Array, Keys
 from enrelm_cli.variants._leaf_blocks import NO_BLOCKS, BlockKeys
 from enrelm_cli.variants._leaves import LeafRows, leaf_rows
 from enrelm_cli.variants._pic import Global
@@ -136,7 +136,7 @@ class LeafFile:
     def __iter__(self) -> Iterator[LeafRows]:
         d, q = self.inputs, int(np.prod(self.targets))
         # No leaf is empty: it was cut where the rows are.
-        table = np.fromfile(self.path).reshape(-1, d + q + 1 + self.weighted + self.blocked)
+        table: Array = np.fromfile(self.path).reshape(-1, d + q + 1 + self.weighted + self.blocked)
         twins: Keys = np.ascontiguousarray(table[:, d + q]).view(np.uint64)
         y = table[:, d : d + q].reshape(len(table), *self.targets)
         weight = table[:, d + q + 1].copy() if self.weighted else None

@@ -51,7 +51,7 @@ def near_copies(data: Training, basis: EigenBasis, kernel: Kernel, alpha: float)
     sample = data.sample().between(0, _AMONG)
     if sample.rows < 2 * _NEIGHBOURS or sample.time is not None or not len(basis.values) or sample.y.ndim > 1:
         return None
-    if sample.group is not None and np.unique(sample.group, return_counts=True)[1].max() > _LARGE_GROUP:
+    if sample.group is not None and np.max(np.unique(sample.group, return_counts=True)[1]) > _LARGE_GROUP:
         return None
     looked = np.arange(min(_LOOKED, sample.rows))
     own, near = _neighbourhoods(sample, kernel, looked)

@@ -48,7 +48,7 @@ def keeping_classes(rows: Rows, split: Split) -> Split:
     if rows.classes is None or not isinstance(split, (HashSplit, RowSplit, FoldSplit)):
         return split
     counts: Array = rows.fold(CountBySide(split, len(rows.classes)), "counting classes")["counts"]
-    if counts.sum(axis=1).max() < HANDFUL:
+    if np.max(counts.sum(axis=1)) < HANDFUL:
         raise DataError(
             f"target {rows.target!r}: each of its {len(rows.classes)} classes has fewer than {HANDFUL} rows: "
             "none can be held out",

@@ -178,7 +178,7 @@ def _histogram(survey: SampledSurvey, name: str) -> Array:
         return np.zeros(0)
     low, high = np.quantile(values, (_TAIL, 1.0 - _TAIL))
     if not low < high:
-        low, high = float(values.min()), float(values.max())
+        low, high = float(np.min(values)), float(np.max(values))
     return np.histogram(np.clip(values, low, high), _BARS, (low, high))[0].astype(float)
 
 

@@ -50,7 +50,7 @@ def parts_for(raw: Array, calendar: bool) -> tuple[str, ...]:
     present = raw[~np.isnan(raw)]
     if not calendar or not len(present):
         return (DAYS,)
-    span = float(present.max() - present.min()) / DAY
+    span = float(np.max(present) - np.min(present)) / DAY
     parts = [DAYS, *(part for part, least in _SPANS.items() if span >= least)]
     # Dates without a time are all at one hour, or at a few where clocks change.
     if len(np.unique(part_of(present, HOUR))) > 2:

@@ -118,7 +118,7 @@ class InputMap:
         X = np.ldexp(kept, -self.exponent) if self.exponent.any() else kept
         X -= self.mean
         X /= self.scale
-        if X.size and (X.max() > FAR or X.min() < -FAR):
+        if X.size and (np.max(X) > FAR or np.min(X) < -FAR):
             np.clip(X, -FAR, FAR, out=X)
         return X
 

@@ -26,7 +26,7 @@ _STEPS = 15
 def judged(centred: Centred, spreads: tuple[float, ...], start: Hyper, budget: Budget) -> tuple[float, Array]:
     """The first spread, or the last where it predicts the folds clearly better; and its errors (n, ...)."""
     fold = _folds(centred.sample)
-    count = int(fold.max()) + 1
+    count = int(np.max(fold)) + 1
     tasks = [partial(_held_out, centred, fold == k, spread, start) for spread in spreads for k in range(count)]
     found = budget.share(tasks)
     errors = [_together(fold, found[at : at + count]) for at in range(0, len(found), count)]
@@ -43,7 +43,7 @@ def _folds(sample: Sample) -> Block:
         return np.arange(sample.rows) * _FOLDS // sample.rows
     if (sample.block == STAYS).any():
         return sample.block
-    groups = int(sample.block.max()) + 1
+    groups = int(np.max(sample.block)) + 1
     fold: Block = sample.block * min(_FOLDS, groups) // groups
     return fold
 

@@ -50,7 +50,7 @@ class Sample:
         """How many rows, from the first on, are of a group each; all of them where groups are too few to tune on."""
         if self.block is None or (self.block == STAYS).any():
             return self.rows
-        groups = int(self.block.max()) + 1
+        groups = int(np.max(self.block)) + 1
         return groups if groups >= _ENOUGH_GROUPS else self.rows
 
     @property
