@@ -43,10 +43,12 @@ class Mutant:
     lines: range
     source: str
     place: int  # of its node among the sites
-    change: int  # among those of the node
+    change: int | None  # among those of the node; None: the file as it is
 
     def tree(self) -> ast.Module:
         tree = ast.parse(self.source)
+        if self.change is None:
+            return tree
         node, _ = list(_sites(tree, None))[self.place]
         list(_changes(node))[self.change]()
         return ast.fix_missing_locations(tree)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 from tests.mutants import functions_of, mutants, put_in
@@ -49,6 +50,8 @@ def test_a_mutant_is_put_into_the_functions_that_are_there(tmp_path: Path) -> No
     [*_, division] = mutants("box.py", SOURCE)
     put_in(path, division.tree(), functions)
     assert box.halved() == 6
+    put_in(path, replace(division, change=None).tree(), functions)
+    assert box.halved() == 1.5
 
 
 def test_tests_of_any_line_of_the_statement_can_notice() -> None:

@@ -260,4 +260,7 @@ def test_a_curve_takes_what_a_fit_took_and_alone_the_best() -> None:
     e = np.array([0.9, 0.5, 0.6])
     alone = Curve("kernel", e, e, choices(e), None, False, 3)
     assert alone.taken == Choice(2, 0.5)
-    assert replace(alone, chosen=Choice(3, 0.6)).taken == Choice(3, 0.6)
+    fitted = replace(alone, chosen=Choice(3, 0.6))
+    assert fitted.taken == Choice(3, 0.6)
+    assert alone.to_json()["chosen"] is None
+    assert fitted.to_json()["chosen"] == {"neurons": 3, "validation_error": 0.6}

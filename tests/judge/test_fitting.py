@@ -111,6 +111,11 @@ def test_a_refit_of_all_kernel_neurons_takes_all_that_more_rows_have() -> None:
     assert refit_variant(few, more, METHOD).size == 7
 
 
+def test_the_training_error_is_that_of_the_chosen_size() -> None:
+    fitted = fit_variant(named("approximate"), start("approximate", split_problem()), replace(METHOD, neurons=4))
+    assert fitted.train_error == fitted.curve.train[3] != fitted.curve.train[2]
+
+
 def test_a_refit_to_the_same_rows_is_the_network_that_was_chosen() -> None:
     basis = start("kernel", split_problem())
     fitted = fit_variant(named("kernel"), basis, METHOD)

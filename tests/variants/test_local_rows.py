@@ -126,10 +126,18 @@ def test_rows_wait_until_they_are_enough_to_write(tmp_path: Path, monkeypatch: p
     assert files_of([5, 5, 1, 10, 20], 160, tmp_path, monkeypatch) == [[5, 5, 1], [10, 20], []]
 
 
-def test_a_process_that_is_there_is_alive() -> None:
-    assert _gather._alive(os.getpid())
-    assert not _gather._alive(2**22 + 12345)
-    assert _gather._alive(2**70)
+def test_a_process_that_takes_signals_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal 0 asks, and does nothing."""
+    answers: dict[int, type[Exception] | None] = {1: None, 2: ProcessLookupError, 3: PermissionError, 4: OverflowError}
+
+    def kill(pid: int, signal: int) -> None:
+        assert signal == 0
+        error = answers[pid]
+        if error is not None:
+            raise error
+
+    monkeypatch.setattr(os, "kill", kill)
+    assert [_gather._alive(pid) for pid in answers] == [True, False, True, True]
 
 
 @pytest.mark.parametrize("classes", [0, 3])
