@@ -50,7 +50,7 @@ FILES = (
 # Quick ones: what they do not notice is worth a quick test of its own.
 TESTS = (
     *("tests/judge", "tests/variants", "tests/inputs/test_split.py", "tests/inputs/test_folds.py"),
-    "tests/phase_one/test_phase_one.py",
+    *("tests/phase_one/test_phase_one.py", "tests/commands/test_passes.py"),
 )
 # Processor seconds of tests for a mutant, by the map.
 _SECONDS = 5.0
