@@ -21,7 +21,7 @@ def rows_of(T: int) -> Rows:
     return rows_of_arrays(X, y)
 
 
-@pytest.mark.parametrize("folds", [2, 5, 30])
+@pytest.mark.parametrize("folds", [2, 5, 30, 103])
 def test_every_row_validates_once_and_folds_are_of_one_size(folds: int) -> None:
     rows = rows_of(103)
     held = np.array([one.sides(rows.sample) == Side.VALIDATION for one in fold_splits(rows, SplitSettings(), folds)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from enrelm_cli.fold.hashing import hash_numbers
 from enrelm_cli.inputs.split import (
     Cut,
     HashSplit,
+    HeldSplit,
     Side,
     TrainOnValidation,
     _without_copies,
@@ -321,3 +324,14 @@ def test_which_of_two_equal_rows_has_which_key_depends_on_their_weights_and_not_
     ours, other = single_rows(same, same, weight), single_rows(same, same, weight[::-1].copy())
     assert ours[0] != ours[1]
     np.testing.assert_array_equal(ours, other[::-1])
+
+
+@pytest.mark.parametrize("side", [Side.VALIDATION, Side.TEST])
+def test_rows_of_the_users_own_files_are_on_their_side_and_the_others_are_split(side: Side) -> None:
+    held = np.arange(200) % 7 == 0
+    rows = replace(chunk(keys(200)), held=held)
+    others = HashSplit(3, 2**62)
+    sides = HeldSplit(side, others).sides(rows)
+    assert set(sides[held]) == {side}
+    np.testing.assert_array_equal(sides[~held], others.sides(rows)[~held])
+    assert set(sides[~held]) == {Side.TRAIN, Side.VALIDATION}
