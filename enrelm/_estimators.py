@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -359,27 +360,29 @@ class EnrelmRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
             return predict_table(model, ArrowSource("X", columns.table), LocalEngine(self.threads or 0), bands)
 
 
-EnrelmRegressor.__doc__ = f"""{EnrelmRegressor.__doc__}
-    Parameters
-    ----------
-    {documented().replace(chr(10), chr(10) + "    ")}
+# Python 3.13 takes the indentation off a docstring itself.
+EnrelmRegressor.__doc__ = f"""{inspect.cleandoc(EnrelmRegressor.__doc__ or "")}
 
-    Attributes
-    ----------
-    n_features_in_ : int
-        Columns of X at fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X has names that are all strings.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        The share of the prediction's variance that each column moves.
-    variant_ : str
-        The variant that was chosen.
-    neurons_ : int
-        The number of neurons; of several targets one number for each.
-    curve_ : CurveResult
-        Training and validation errors of every nested size; of several targets `curves_`, one for each.
-    report_ : Result
-        What the command line reports of the fit.
-    model_ : Model
-        What predicts, and what `save` writes.
-    """
+Parameters
+----------
+{documented()}
+
+Attributes
+----------
+n_features_in_ : int
+    Columns of X at fit.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Their names, where X has names that are all strings.
+feature_importances_ : ndarray of shape (n_features_in_,)
+    The share of the prediction's variance that each column moves.
+variant_ : str
+    The variant that was chosen.
+neurons_ : int
+    The number of neurons; of several targets one number for each.
+curve_ : CurveResult
+    Training and validation errors of every nested size; of several targets `curves_`, one for each.
+report_ : Result
+    What the command line reports of the fit.
+model_ : Model
+    What predicts, and what `save` writes.
+"""

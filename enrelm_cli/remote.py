@@ -280,7 +280,7 @@ class Download:
     """A public file as it arrives, within limits of size and time."""
 
     def __init__(self, address: Address) -> None:
-        from urllib.error import URLError
+        from urllib.error import HTTPError, URLError
         from urllib.request import Request, urlopen
 
         self._label = address.label
@@ -291,12 +291,27 @@ class Download:
         try:
             self._answer = urlopen(Request(url, headers={"User-Agent": "enrelm"}), timeout=_ANSWER)
         except (URLError, OSError, ValueError) as error:
+            if isinstance(error, HTTPError):
+                error.close()  # it is the answer, too
             raise DataError(f"{self._label}: cannot be read ({_why(error)})", "check the address") from error
         length = self._answer.headers.get("Content-Length") or ""
         self.size = int(length) if length.isdigit() else None
-        self._check(self.size or 0)
+        with self._closing_on_failure():
+            self._check(self.size or 0)
 
     def read(self, size: int = -1, /) -> bytes:
+        with self._closing_on_failure():
+            return self._read(size)
+
+    @contextmanager
+    def _closing_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._answer.close()
+            raise
+
+    def _read(self, size: int) -> bytes:
         from http.client import HTTPException
 
         try:

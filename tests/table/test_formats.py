@@ -9,6 +9,7 @@ import json
 import sqlite3
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,7 @@ def test_a_bad_line_of_json_is_named(tmp_path: Path) -> None:
 
 
 def _sqlite(path: Path) -> None:
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database:
         database.execute("create table t (x, y)")
 
 
