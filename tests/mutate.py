@@ -221,7 +221,7 @@ class Pass:
 
     def check(self, functions: dict[str, list[Any]], items: dict[str, pytest.Item]) -> None:
         """No test fails in a fork where nothing is changed: one that did would kill every mutant of its lines."""
-        file = self.files[0]
+        file = next(file for file in self.files if functions[file])
         path, tests = PACKAGE / file, [item for test, item in items.items() if test in self.map.seconds]
         same = Mutant(f"{file}  as it is", range(0), path.read_text("utf-8"), 0, None)
         test = self.killer(path, same, functions[file], tests)
