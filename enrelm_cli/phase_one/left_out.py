@@ -154,16 +154,24 @@ class Smoother:
         def solve(a: int, r: Array) -> Array:
             d = np.sqrt(np.concatenate([[1.0], self.gain[:, a]]))
             M = np.eye(len(d)) - d[:, None] * G * d
-            e: Array = r + Q @ (d[:, None] * self._solved(M, d[:, None] * (V @ r), a))
+            e: Array = r + Q @ (d[:, None] * self._solved(M, d[:, None] * (V @ r), a, beside_one=True))
             return e
 
         return solve
 
-    def _solved(self, M: Array, r: Array, a: int) -> Array:
-        """M^-1 r. Some rows that stand for all (`lowest`) may leave M with eigenvalues that all rows would not."""
+    def _solved(self, M: Array, r: Array, a: int, beside_one: bool = False) -> Array:
+        """M^-1 r. Some rows that stand for all (`lowest`) may leave M with eigenvalues that all rows would not.
+
+        `beside_one`: for I + Q D^½ M^-1 D^½ Q', which is to have 1/lowest there: its eigenvector Q D^½ v, for M v = m v,
+        has the squared length 1 - m.
+        """
         if self.lowest is None:
             return np.asarray(np.linalg.solve(M, r), dtype=np.float64)
         values, V = np.linalg.eigh(M)
-        values = np.maximum(values, self.lowest[a])
-        solved: Array = V @ ((V.transpose(0, 2, 1) @ r) / values[:, :, None])
+        bounded = np.maximum(values, self.lowest[a])
+        inverse = 1.0 / bounded
+        if beside_one:
+            below = values < bounded
+            inverse[below] *= (1.0 - bounded[below]) / (1.0 - values[below])
+        solved: Array = V @ ((V.transpose(0, 2, 1) @ r) * inverse[:, :, None])
         return solved

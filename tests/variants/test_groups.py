@@ -154,9 +154,12 @@ def test_rows_that_stand_for_others_count_as_so_many_with_their_residual() -> No
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.5, 6.0])
-def test_rows_that_stand_for_so_many_that_others_would_be_missing_are_held_back(scale: float) -> None:
+@pytest.mark.parametrize("landmarks", [None, 25])  # 25: blocks of more rows than columns, too
+def test_rows_that_stand_for_so_many_that_others_would_be_missing_are_held_back(
+    landmarks: int | None, scale: float
+) -> None:
     """I - H of a block has no eigenvalue below alpha / (lambda + alpha) where all rows are there."""
-    basis, _, _ = basis_with(None)
+    basis, _, _ = basis_with(landmarks)
     eigen, sample = basis.eigen, basis.data.sample()
     block = np.where(np.arange(120) < 90, 0, np.arange(120) // 15)
     alphas = np.array([ALPHA, 2.0])
