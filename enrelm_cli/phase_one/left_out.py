@@ -162,7 +162,7 @@ class Smoother:
     def _solved(self, M: Array, r: Array, a: int, beside_one: bool = False) -> Array:
         """M^-1 r. Some rows that stand for all (`lowest`) may leave M with eigenvalues that all rows would not.
 
-        `beside_one`: for I + Q D^½ M^-1 D^½ Q', which is to have 1/lowest there: its eigenvector Q D^½ v, for M v = m v,
+        `beside_one`: for I + Q D^½ M^-1 D^½ Q', which is to have 1/lowest there: its eigenvector Q D^½ v, M v = m v,
         has the squared length 1 - m.
         """
         if self.lowest is None:
