@@ -118,6 +118,7 @@ def _finished(
     told = tell_classes(fitted, method, timer)
     best = told.best if told else selected.variants.index(selected.winner)
     winner = fitted[best]
+    winner.network.forget()  # it was judged: the next model needs the memory
     with timer("refit"):
         if final is None:
             final = refit_everything(winner.basis, method, selected.opened) if method.refit else winner.basis

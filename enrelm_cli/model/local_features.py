@@ -22,7 +22,9 @@ from enrelm_cli.model.features import OnlyFields, block_rows, check_kernel, kern
 from enrelm_cli.model.leaves import Integers, Leaves
 from enrelm_cli.types import Array
 
-_KEPT = 4_000_000  # numbers of prepared leaves: 350,000 rows of ten inputs; beyond, a leaf is prepared where it is met
+_KEPT = (
+    12_000_000  # numbers of prepared leaves: a million rows of ten inputs; beyond, a leaf is prepared where it is met
+)
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,10 @@ class LocalFeatures(OnlyFields):
                 # Threads that come at the same time compute the same.
                 self._prepared[b] = found
         return found
+
+    def forget(self) -> None:
+        """Frees what leaves have prepared; who predicts again prepares again."""
+        self._prepared.clear()
 
     def along(self, direction: Array) -> LocalFeatures:
         """Of q targets, those of one: f(x) times direction (q,)."""

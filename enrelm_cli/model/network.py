@@ -79,6 +79,11 @@ class Network(OnlyFields):
             return self.features.weighted(self.beta)
         return partial(self.features.combine, beta=self.beta)
 
+    def forget(self) -> None:
+        """Frees what predictions were prepared with, where that is large."""
+        if isinstance(self.features, LocalFeatures):
+            self.features.forget()
+
     def require(self) -> None:
         """Complain before any output where predicting needs something that is not installed."""
         if isinstance(self.features, _SAVED):

@@ -48,6 +48,9 @@ def test_prepared_leaves_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch
     some = features(())
     np.testing.assert_array_equal(some.outputs(X), expected)
     assert set(some._prepared) == {0, 1}
+    some.forget()
+    assert not some._prepared
+    np.testing.assert_array_equal(some.outputs(X), expected)
 
 
 def test_what_was_prepared_is_not_sent_with_them() -> None:
