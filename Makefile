@@ -18,7 +18,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 DATA ?= ../shared/data
 TABLES ?= ../shared/tables
 
-.PHONY: demo test test-all mutate test-matrix test-dask test-onnx test-nngp test-s3 bench reproduce graph figures docs release-check sbom audit clean
+.PHONY: demo test test-all mutate test-matrix test-dask test-onnx test-nngp test-s3 bench reproduce activations graph figures docs release-check sbom audit clean
 .SECONDARY:
 
 $(VENV)/.installed: pyproject.toml
@@ -108,6 +108,10 @@ test-s3: $(VENV)-s3/.installed
 
 test-nngp: $(VENV)-nngp/.installed
 	$(VENV)-nngp/bin/python -m pytest tests/kernels/test_nngp.py
+
+# The table of docs/activations.md: `enrelm compare` with each activation.
+activations: $(VENV)-nngp/.installed
+	PYTHONPATH=. $(VENV)-nngp/bin/python docs/make_activations.py
 
 # The tool beside its alternatives, in an environment of their own. Wants a quiet machine, and an hour or more of it.
 # make bench BENCH='--only selection,startup', make bench BENCH=--quick, make bench BENCH='--only tables --splits 1'

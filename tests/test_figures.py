@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from docs import make_figures, pictures, results
+from docs import make_activations, make_figures, pictures, results
 from docs.make_figures import ALL, FIGURES, Figure
 
 
@@ -60,3 +60,11 @@ def test_the_kernels_that_are_drawn_are_those_of_the_activations() -> None:
         drawn = pictures.expected_product(name, 10.0, rho)
         np.testing.assert_allclose(drawn, -drawn[::-1], atol=1e-12)
         assert np.all(np.diff(drawn) > 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", make_activations.TABLES)
+def test_the_errors_of_the_page_of_activations_are_those_of_today(name: str) -> None:
+    page = make_activations.PAGE.read_text(encoding="utf-8")
+    shown = next(line for line in page.splitlines() if line.startswith(f"| {name} | erf |"))
+    assert make_figures.same(shown, make_activations.lines(name, ("erf",))[0]), "run: make activations"
