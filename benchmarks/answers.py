@@ -54,7 +54,7 @@ def _kernel(tables: dict[str, Any]) -> Iterator[Said]:
         for name, row in by_method.items()
         if name in _BOOSTED
     ]
-    yield FAST, f"A tuned fit of {most:,} rows in memory: {ours['fit']:.0f} s{''.join(f'; {one}' for one in said)}."
+    yield FAST, f"A kernel fit of {most:,} rows in memory: {ours['fit']:.0f} s{''.join(f'; {one}' for one in said)}."
 
 
 def _scale(tables: dict[str, Any]) -> Iterator[Said]:
@@ -62,7 +62,7 @@ def _scale(tables: dict[str, Any]) -> Iterator[Said]:
     if rows:
         last = max(rows, key=lambda row: row["rows"])
         memory = last["peak memory"] / 1e6
-        yield FAST, f"A fit of {last['rows']:,} rows from disk: {last['seconds']:.0f} s and {memory:.0f} MB."
+        yield FAST, f"A kernel fit of {last['rows']:,} rows from disk: {last['seconds']:.0f} s and {memory:.0f} MB."
 
 
 def _predict(tables: dict[str, Any]) -> Iterator[Said]:
@@ -72,7 +72,7 @@ def _predict(tables: dict[str, Any]) -> Iterator[Said]:
 
 
 def _local(tables: dict[str, Any]) -> Iterator[Said]:
-    """Of generated functions the largest, where boosting has less error than we."""
+    """Of generated functions the largest, where boosting has less error than we do."""
     ours = [row for row in tables.get("Errors and seconds", []) if row["method"] == "local"]
     by_name = {row["table"]: row for row in sorted(ours, key=lambda row: row["training rows"])}
     behind = [row for row in by_name.values() if row["training rows"] >= _LARGE and (row[_OVER] or 0.0) > 1.0]

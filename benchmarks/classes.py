@@ -244,7 +244,7 @@ def _answers(contests: list[Contest]) -> dict[str, list[str]]:
     better, average = sum(ratio < 1.0 for ratio in ratios.values()), geometric_mean(ratios.values())
     answers = {
         ACCURATE: [
-            f"Classes: on {len(ratios)} tables its log-loss is {average:.2f} times that of CatBoost's defaults "
+            f"Classes: on {len(ratios)} tables our log-loss is {average:.2f} times that of CatBoost's defaults "
             f"(geometric mean), and lower on {better} of them."
         ],
         FAST: [f"A fit of classes takes {geometric_mean(times):.1f} times as long as CatBoost's."],

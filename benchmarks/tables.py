@@ -148,11 +148,11 @@ def _answers(contests: list[Contest]) -> dict[str, list[str]]:
     gap = geometric_mean([expected / error for expected, error in pairs if expected and error])
     answers = {
         ACCURATE: [
-            f"On {len(contests)} tables, with `--target` alone, its error is {average:.2f} times that of CatBoost's "
+            f"On {len(contests)} tables, with `--target` alone, our error is {average:.2f} times that of CatBoost's "
             f"defaults (geometric mean), and lower on {better} of them.",
             f"The error that `fit` reports is {gap:.2f} times that of fresh rows.",
         ],
-        FAST: [f"`fit`, tuning included, takes {slower:.1f} times as long as CatBoost on these tables."],
+        FAST: [f"The whole command `fit` takes {slower:.1f} times as long as CatBoost's fit alone on these tables."],
     }
     if lost:
         said = ", ".join(f"{name} {ratios[name]:.2f}" for name in lost)

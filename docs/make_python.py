@@ -12,7 +12,8 @@ from enrelm._parameters import PARAMETERS
 HERE = Path(__file__).parent
 PAGE, TYPED = HERE / "python.md", HERE.parent / "enrelm" / "_typed.pyi"
 BEGIN, END = "<!-- made by docs/make_python.py: begin -->", "<!-- made by docs/make_python.py: end -->"
-METHODS = ("fit", "partial_fit", "predict", "score", "explain", "contributions", "with_neurons", "save", "load")
+METHODS = ("fit", "partial_fit", "predict", "explain", "contributions", "with_neurons", "save", "load")
+OF_CLASSES = ("fit", "partial_fit", "predict", "predict_proba")  # the other methods are the regressor's
 
 
 def page(text: str) -> str:
@@ -26,10 +27,14 @@ def _reference() -> str:
     functions = [
         _entry(f"enrelm.{name}", getattr(enrelm, name)) for name in ("fit", "update", "curve", "compare", "load")
     ]
-    regressor = enrelm.EnrelmRegressor
-    methods = [_entry(f"EnrelmRegressor.{name}", getattr(regressor, name)) for name in METHODS if name != "score"]
-    whole = f"### `enrelm.EnrelmRegressor`\n\n```text\n{inspect.getdoc(regressor)}\n```"
-    return "\n\n".join([whole, *methods, *functions, _entry("enrelm.EnrelmError", enrelm.EnrelmError, call=False)])
+    estimators = [*_estimator(enrelm.EnrelmRegressor, METHODS), *_estimator(enrelm.EnrelmClassifier, OF_CLASSES)]
+    return "\n\n".join([*estimators, *functions, _entry("enrelm.EnrelmError", enrelm.EnrelmError, call=False)])
+
+
+def _estimator(one: type, methods: tuple[str, ...]) -> list[str]:
+    name = one.__name__
+    whole = f"### `enrelm.{name}`\n\n```text\n{inspect.getdoc(one)}\n```"
+    return [whole, *(_entry(f"{name}.{method}", getattr(one, method)) for method in methods)]
 
 
 def _entry(name: str, thing: Any, call: bool = True) -> str:

@@ -34,7 +34,7 @@ def table(results: dict[str, Any]) -> str:
         rows.append([cells["table"], f"{cells['rows']:,}", *errors])
     head = ["table", "rows", *(shown[name] for name in methods)]
     lines = [
-        "Test error ‖y − ŷ‖ / ‖y − mean‖, with `--target` alone, beside the defaults of gradient boosting; "
+        "Test error ‖y − ŷ‖ / ‖y − mean‖ with `--target` alone, compared with the defaults of gradient boosting; "
         f"mean of {_splits(found)}; nothing was chosen on the test rows:",
         "",
         f"| {' | '.join(head)} |",
@@ -52,7 +52,7 @@ def speed(results: dict[str, Any]) -> str:
     minutes, memory = from_disk["seconds"] / 60, from_disk["peak memory"] / 1e6
     slower = beside["seconds over CatBoost's"]
     return (
-        f"On two cores the kernel variant, tuning included, takes {', '.join(times[:-1])} and {times[-1]} rows of ten "
+        f"On two cores, `--variant kernel` with tuning takes {', '.join(times[:-1])} and {times[-1]} rows of ten "
         f"numbers in memory,\nand {minutes:.2g} minutes and {memory:.0f} MB for {from_disk['rows']:,} rows from disk. "
         f"Gradient boosting is faster: on these tables `fit` takes\n{slower:.2g} times as long as CatBoost."
     )

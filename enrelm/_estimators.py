@@ -298,10 +298,10 @@ class EnrelmRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         X : data frame or array of shape (n_samples, n_features)
             With the columns of the fit.
         return_interval : float or several, default=None
-            A level such as 0.9: also the ends of intervals that hold so many of new targets, wider where the table is
-            noisier.
+            A level such as 0.9: also the bounds of intervals that contain this share of new targets, wider where the
+            data are noisier.
         return_quantile : float or several, default=None
-            A share such as 0.1: also the value that so many of new targets are below.
+            A share such as 0.1: also the value that this share of new targets is below.
 
         Returns
         -------

@@ -51,7 +51,7 @@ class Explaining:
         columns : str or several, default=()
             The columns to look at; those that matter if there is none.
         top : int, default=12
-            At most so many columns.
+            Maximum number of columns.
         partial_dependence : bool, default=False
             Partial dependence instead of accumulated local effects.
         worst : int, default=10

@@ -50,7 +50,7 @@ def fit(data: Data, target: str | Sequence[str], **options: Any) -> EnrelmRegres
     Parameters
     ----------
     data : path, sequence of paths, or data frame
-        CSV, TSV, .csv.gz or Parquet files (or globs), or a frame that has the target among its columns.
+        CSV, TSV, JSON lines, Parquet or Arrow files (or globs), or a frame that has the target among its columns.
     target : str or sequence of str
         The column to predict, or several that share a kernel.
     **options
@@ -175,7 +175,7 @@ def update(
     data, remove : path, sequence of paths, or data frame
         Rows to add, and rows to take away again.
     forget : float
-        What earlier rows still count for, above 0 and below 1.
+        Factor for the weight of earlier rows, above 0 and below 1.
     output : path
         Where the new model goes; in place of the old one if there is none.
     fail_above, fail_drift : float

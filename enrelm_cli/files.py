@@ -23,7 +23,7 @@ from enrelm_cli.remote import address_of, is_remote, upload
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL_HINT = "free some space, or write to another disk with -o"
 _LONGEST_NAME = 255  # bytes, of the usual file systems
-_HINT = "give the name of a file, in a folder that exists and that you may write to"
+_HINT = "name a file in an existing folder that you can write to"
 
 
 # What an output holds, and how the names of such files end.

@@ -46,7 +46,7 @@ class KernelSettings(Settings):
         KERNEL,
         flags=("--kernel-backend",),
     )
-    tune: bool = flag(True, "Tune the kernel on the training rows (kernel variant).", KERNEL)
+    tune: bool = flag(True, "Tune the kernel on the training rows (kernel and local variants).", KERNEL)
     tune_rows: int = whole(4000, "Maximum number of rows used for tuning.", KERNEL, at_least=20)
     tune_steps: int = whole(800, "Tuning budget, in evaluations.", KERNEL, hint="--no-tune does no tuning")
 
@@ -58,26 +58,26 @@ class InputSettings(Settings):
     map: str = choice(
         "robust",
         ("robust", "plain"),
-        "What the kernel variant sees of a column: robust, or plain (standardised numbers, 0 and 1 for each text).",
+        "Inputs of the kernel and local variants: robust, or plain (standardised numbers, one-hot texts).",
         METHOD,
         flags=("--input-map",),
     )
     transform: str = choice(
         "auto",
         ("auto", "none", "log", "yeo-johnson"),
-        "Scale of the target for the kernel variant. auto: by the error of left-out rows in the target's own units.",
+        "Scale of the target (kernel and local variants). auto: by the left-out error in the target's own units.",
         METHOD,
     )
     calendar: bool = flag(True, "Weekday, month, day of year and hour of dates as inputs.", METHOD)
-    lower: float | None = real(None, "No prediction of the kernel variant is below this.", METHOD)
-    upper: float | None = real(None, "No prediction of the kernel variant is above this.", METHOD)
+    lower: float | None = real(None, "Lower bound of predictions (kernel and local variants).", METHOD)
+    upper: float | None = real(None, "Upper bound of predictions (kernel and local variants).", METHOD)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check(
             self.lower is None or self.upper is None or self.lower < self.upper,
             f"--lower {self.lower} must lie below --upper {self.upper}",
-            "exchange them",
+            "swap them",
         )
 
 
@@ -105,7 +105,7 @@ class MethodSettings(Settings):
     metric: str = choice(
         "normalised-rmse",
         METRICS,
-        "Metric that chooses size and variant, and that --fail-above bounds: normalised-rmse, rmse, mae or r2.",
+        "Metric for choosing size and variant, and for `fit --fail-above`: normalised-rmse, rmse, mae or r2.",
         METHOD,
     )
     max_neurons: int | None = whole(

@@ -336,7 +336,10 @@ class Download:
 
 def _download_limit() -> int:
     given = os.environ.get("ENRELM_DOWNLOAD_LIMIT")
-    return parse_size(given) if given else _DEFAULT_LIMIT
+    try:
+        return parse_size(given) if given else _DEFAULT_LIMIT
+    except ValueError as problem:
+        raise UsageError(f"ENRELM_DOWNLOAD_LIMIT={given} {problem}", "for example ENRELM_DOWNLOAD_LIMIT=50G") from None
 
 
 def _why(error: BaseException) -> str:

@@ -120,7 +120,7 @@ def _check_encoding(name: str) -> None:
         readable = known and "a,b\n".encode(name).decode(name) == "a,b\n"
     except (LookupError, ValueError):
         raise UsageError(f"--encoding {name!r}: no such encoding", hint) from None
-    check(readable, f"--encoding {name}: not an encoding of tables", hint)
+    check(readable, f"--encoding {name}: not a text encoding for tables", hint)
 
 
 # Roles of which a column can have one.
@@ -149,7 +149,7 @@ class Roles(Settings):
     """What the user said about the columns. Names may stand for several: "a,b", "tmp_*" (see `resolved`)."""
 
     target: str | None = texts(  # the first of them; several may be handed over
-        "The column to predict (required); several share a kernel, e.g. a,b (repeatable).",
+        "The column to predict (required, except in check); several share a kernel, e.g. a,b (repeatable).",
         DATA,
         "COL",
         flags=("--target", "-t"),
@@ -158,11 +158,11 @@ class Roles(Settings):
     task: str = choice(
         "auto",
         TASKS,
-        "regression (numbers) or classification. auto: classification where the target is text or true and false.",
+        "regression (numbers) or classification. auto: classification if the target is text or boolean.",
         DATA,
     )
     class_weight: tuple[str, ...] = texts(
-        "What a row of a class counts for: balanced (all classes alike), or CLASS=WEIGHT (repeatable).",
+        "Weight of the rows of a class: balanced (all classes equal), or CLASS=WEIGHT (repeatable).",
         DATA,
         "WEIGHT",
         flags=("--class-weight",),
@@ -175,11 +175,11 @@ class Roles(Settings):
     drop: tuple[str, ...] = columns("Ignore these columns, e.g. a,b or tmp_* (repeatable).")
     group: tuple[str, ...] = columns("Rows with equal cells here are held out together (repeatable); not an input.")
     time: str | None = text(
-        None, "The latest rows by this column validate or test; still an input.", DATA, "COL", completion="columns"
+        None, "Validate or test on the latest rows by this column; still an input.", DATA, "COL", completion="columns"
     )
     weight: str | None = text(
         None,
-        "How much a row counts: 2 is two equal rows, 0 leaves it out; not an input.",
+        "Column of row weights: 2 counts as two equal rows, 0 leaves the row out; not an input.",
         DATA,
         "COL",
         completion="columns",
@@ -258,7 +258,7 @@ class Roles(Settings):
                 raise UsageError(f"column {min(clash)!r} is named in both {flags[first]} and {flags[second]}")
         if self.group and self.time is not None:
             raise UsageError(
-                "--group holds out whole groups, --time the latest rows of all: a row cannot follow both",
+                "--group holds out whole groups, --time the latest rows: they cannot be combined",
                 "use one of the two",
             )
 
@@ -280,7 +280,8 @@ class DataSettings(Settings):
 
     sources: tuple[str, ...] = argument(
         "data",
-        "CSV, TSV (also .gz, .bz2, .zst) or Parquet; paths, quoted globs, s3://, gs://, https://, or - for stdin.",
+        "CSV, TSV, JSON lines (also .gz, .bz2, .zst), Parquet or Arrow; paths, quoted globs, s3://, gs://, "
+        "https://, or - for stdin.",
         "DATA...",
         repeatable=True,
     )
@@ -294,10 +295,10 @@ class DataSettings(Settings):
         metavar="HOW",
     )
     validation: tuple[str, ...] = texts(
-        "Validate on the rows of this file instead of some of DATA (repeatable).", DATA, "FILE", only=("fit", "curve")
+        "Validate on the rows of this file instead of part of DATA (repeatable).", DATA, "FILE", only=("fit", "curve")
     )
     test: tuple[str, ...] = texts(
-        "Test once on the rows of this file instead of some of DATA (repeatable).", DATA, "FILE", only=("compare",)
+        "Test once, on the rows of this file instead of part of DATA (repeatable).", DATA, "FILE", only=("compare",)
     )
     frame: Any = None  # a table in memory (table/memory.py) instead of files
 

@@ -3,7 +3,7 @@
 #
 #   examples/sweep.sh results.csv sample_data/linear.csv sample_data/network.csv
 #
-# JOBS files at a time (default: one a core), each on one thread; OPTIONS goes to `enrelm fit` (default: --target y).
+# JOBS files at a time (default: one per core), each on one thread; OPTIONS goes to `enrelm fit` (default: --target y).
 # results.csv has one header and a line for each file, in the order of the command line. With GNU parallel the line with
 # xargs becomes: parallel --null -P "$jobs" one {#} {}
 set -euo pipefail

@@ -111,5 +111,5 @@ def test_a_section_answers_in_its_own_words_first() -> None:
     outcome = Outcome([scale], answers={FAST: ["Fast."]})
     assert list(answers("scale", outcome)) == [
         (FAST, "Fast."),
-        (FAST, "A fit of 9,000 rows from disk: 5 s and 300 MB."),
+        (FAST, "A kernel fit of 9,000 rows from disk: 5 s and 300 MB."),
     ]

@@ -17,7 +17,7 @@ from enrelm_cli.types import Array
 METHODS = ("approximate", "incremental", "elm")
 REGULAR = ("prostate", "la_ozone", "machine_cpu", "delta_ailerons", "cal_housing")
 ONE_HOT = ("abalone", "auto_mpg", "servo")
-_LANDMARKS = 0.0003  # what landmarks may move a figure by (METHOD.md, point 2)
+_LANDMARKS = 0.0003  # what landmarks may move a figure by
 _WIDE = (0.025, 0.975)
 ENOUGH = 0.9
 _BETTER = 0.99  # of linear regression's error: what counts as better

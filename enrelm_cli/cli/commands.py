@@ -74,7 +74,7 @@ class FitOptions(Settings):
     output: str | None = text(None, "Save the model here, e.g. model.joblib.", OUTPUT, "FILE", flags=("--output", "-o"))
     fail_above: float | None = real(
         None,
-        "Exit with code 5 and save nothing if the validation error (--metric, mean over folds) is above this.",
+        "Exit with code 5 and save nothing if the validation error (in --metric, over all folds) is above this.",
         OUTPUT,
         metavar="ERROR",
     )
@@ -170,7 +170,7 @@ def fit_like(
 
 @dataclass(frozen=True)
 class CurveOptions(Settings):
-    variant: str = choice("kernel", (*VARIANTS, "all"), f"{', '.join(VARIANTS)}, or all of them in one figure.", METHOD)
+    variant: str = choice("kernel", (*VARIANTS, "all"), f"{', '.join(VARIANTS)}, or all (in one figure).", METHOD)
     with_elm: bool = flag(False, "Add the error band of random ELMs.", METHOD)
 
 
@@ -191,7 +191,7 @@ def curve(
 
     # the kernel variant, tuned
     enrelm curve sample_data/friedman.csv --target y
-    # the paper's incremental variant beside random ELMs
+    # the paper's incremental variant, with random ELMs for comparison
     enrelm curve sample_data/network.csv -t y --variant incremental --with-elm
     """
     check_drawn([*data.sources, *data.held], drawn.plot, drawn.report)

@@ -27,11 +27,11 @@ class ExplainOptions(Settings):
         flags=("--column",),
         completion="columns",
     )
-    target: str | None = text(None, "Of a model of several targets: the one to explain.", METHOD, "COL")
+    target: str | None = text(None, "The target to explain, if the model has several.", METHOD, "COL")
     top: int = whole(12, "Maximum number of columns.", METHOD, at_least=1)
     partial_dependence: bool = flag(False, "Partial dependence instead of accumulated local effects.", METHOD)
     classes: tuple[str, ...] = texts(
-        "Explain this class of a model of classes (repeatable). Default: the second of two, up to 6 of more.",
+        "Explain this class (repeatable). Default: the second of two classes, or the 6 most frequent.",
         METHOD,
         "NAME",
         flags=("--of-class",),

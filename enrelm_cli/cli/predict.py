@@ -60,7 +60,7 @@ class PredictOptions(Settings):
     )
     explain: bool = flag(
         False,
-        "Add the average prediction and what each column adds to it (effect_COLUMN); of classes: to their log-odds.",
+        "Add the average prediction and what each column adds to it (effect_COLUMN); for classes, to their log-odds.",
         OUTPUT,
     )
     explain_top: int | None = whole(
@@ -69,7 +69,7 @@ class PredictOptions(Settings):
     probabilities: bool = flag(False, "Add a column of probabilities for each class, p_<class>.", OUTPUT)
     threshold: float | None = real(
         None,
-        "Predict the second of two classes from this probability on. Default: the more probable one.",
+        "Predict the second of two classes at or above this probability. Default: the more probable class.",
         OUTPUT,
         above=0.0,
         below=1.0,
@@ -84,7 +84,7 @@ class PredictOptions(Settings):
     report: str | None = text(None, "Write row counts, errors, drift and notes to this file.", OUTPUT, "FILE.json")
     fail_drift: float | None = real(
         None,
-        "Exit with code 6 after writing if a column's population stability index is above this, e.g. 0.2.",
+        "Exit with code 6 after writing if a column's stability index (PSI) or the share of far rows is above this.",
         OUTPUT,
         above=0.0,
         metavar="PSI",

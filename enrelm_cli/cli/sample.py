@@ -46,7 +46,7 @@ class SampleOptions(Settings):
 
 @command
 def sample(options: SampleOptions, screen: Screen) -> None:
-    """Write a table to try things on, as CSV: one that comes with enrelm, or one of the paper's 48 synthetic datasets.
+    """Write a sample table as CSV: one that comes with enrelm, or one of the paper's 48 synthetic datasets.
 
     # invented houses, with text, dates and missing cells
     enrelm sample houses -o houses.csv

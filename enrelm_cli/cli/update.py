@@ -19,9 +19,9 @@ class UpdateOptions(Settings):
     new: tuple[str, ...] = argument(
         "new", "Tables of new rows, as `enrelm fit` reads them.", "NEW...", repeatable=True, default=()
     )
-    remove: tuple[str, ...] = texts("Remove the rows of this table again (repeatable).", DATA, "OLD.csv")
+    remove: tuple[str, ...] = texts("Remove the rows of this table from the model (repeatable).", DATA, "OLD.csv")
     forget: float | None = real(
-        None, "Factor for the weight of earlier rows, e.g. 0.9.", METHOD, above=0.0, below=1.0, metavar="FACTOR"
+        None, "Multiply the weight of earlier rows by this, e.g. 0.9.", METHOD, above=0.0, below=1.0, metavar="FACTOR"
     )
     output: str | None = text(
         None, "Write the new model here. Default: in place of the old one.", OUTPUT, "FILE", flags=("--output", "-o")
@@ -42,11 +42,11 @@ class UpdateOptions(Settings):
 def update(
     model: ModelFile, options: UpdateOptions, read: ReadOptions, where: EngineSettings, shown: Shown, screen: Screen
 ) -> None:
-    """Add new rows to a model fitted with --updatable, without the old rows; or take rows away.
+    """Add new rows to a model fitted with --updatable, without the old rows; or remove rows.
 
     # a model that keeps the sums of its rows
     enrelm fit sample_data/network.csv -t y --updatable -o kept.joblib
-    # more rows; without -o in place
+    # add rows; without -o, in place
     enrelm update kept.joblib sample_data/linear.csv --fail-above 2 -o next.joblib
     """
     sources = [model.path, *options.new, *options.remove]
@@ -78,11 +78,11 @@ class MergeOptions(Settings):
 
 @command
 def merge(options: MergeOptions, where: EngineSettings, shown: Shown, screen: Screen) -> None:
-    """Merge models of different rows that have one parent: equal to a fit of all their rows together.
+    """Merge models of different rows with the same parent: equal to one fit of all their rows.
 
     # the rows of another place, with the parent's landmarks, inputs and kernel
     enrelm fit sample_data/linear.csv --like kept.joblib -o south.joblib
-    # the rows of both, of which only sums and a sample travelled
+    # both together, from their sums and samples
     enrelm merge kept.joblib south.joblib -o both.joblib
     """
     check_outputs(list(options.models), [Output("-o", options.output, "a model")])

@@ -158,7 +158,7 @@ def _check_protocol(data: DataSettings, protocol: str) -> None:
     said = [("--group", data.roles.group), ("--time", data.roles.time), ("--test", data.test)]
     for option, given in said:
         if given and protocol == "paper":
-            raise UsageError(f"--protocol paper has a split of its own, and so has {option}", "use one of the two")
+            raise UsageError(f"--protocol paper sets the split, and so does {option}", "use one of the two")
 
 
 def _judged(

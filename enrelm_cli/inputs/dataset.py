@@ -93,7 +93,7 @@ def refuse_several(roles: Roles, why: str | None) -> None:
     if roles.also and why is not None:
         raise UsageError(f"{len(roles.targets)} targets: {why}", "name one --target, and --drop the others")
     if roles.also and roles.task == "classification":
-        raise UsageError("--task classification tells the classes of one target apart", "name one --target")
+        raise UsageError("--task classification takes one target", "name one --target")
 
 
 def _spare(table: Table, where: EngineSettings) -> int:

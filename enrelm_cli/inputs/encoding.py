@@ -128,7 +128,7 @@ class Far:
     def note(self, name: str) -> str:
         low, high, worst = (self._shown(value) for value in (self.column.lowest, self.column.highest, self.worst))
         cells = "1 cell is" if self.count == 1 else f"{self.count:,} cells are"
-        return f"column {name!r}: {cells} far from all at fit ({low} to {high}), the farthest {worst}"
+        return f"column {name!r}: {cells} far from all values at fit ({low} to {high}), the farthest {worst}"
 
     def _shown(self, value: float) -> str:
         return moment_text(value) if self.column.is_date else number_text(value)

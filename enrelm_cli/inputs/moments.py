@@ -141,7 +141,7 @@ def class_scale_of(counts: Array, target: str) -> ClassScale:
     """From the training rows of each class (C,)."""
     if np.count_nonzero(counts) < 2:
         raise DataError(
-            f"the target '{target}' is of one class on all {int(counts.sum())} training rows: nothing to tell apart",
+            f"the target '{target}' has one class in all {int(counts.sum())} training rows: nothing to predict",
             "choose another column with --target, or another split with --seed",
         )
     return ClassScale(counts)

@@ -211,7 +211,7 @@ def _notes(survey: Survey, columns: Sequence[Column], left_out: Sequence[LeftOut
     if missing == "fill" and holes:
         counts = listed([f"{name} {count:,}" for name, count in holes.items()], 5)
         notes.append(
-            f"{cells_missing(sum(holes.values()))} filled ({counts}), each column with an input that says where"
+            f"{cells_missing(sum(holes.values()))} filled ({counts}), each column with an indicator of missing cells"
         )
     for spec in columns:
         if spec.is_date and spec.levels is None:

@@ -3,7 +3,7 @@
 **Random ELM.** Hidden weights W ~ N(0, s^2) with s = 1/sqrt(d), S = erf(X W^T), output weights by least squares. As in
 the paper, y is centred by the training mean and nothing else is added: no bias, no intercept, S as it comes. Sizes of
 one realisation are nested (size l takes the first l rows of W; the paper draws every size anew), so that one QR gives
-all of them (METHOD.md, point 5). With [S y] = Q [R z; 0 rho]:
+all of them. With [S y] = Q [R z; 0 rho]:
 
     training:    ||y - yhat_l||^2 = rho^2 + sum_(j > l) z_j^2
     other rows:  yhat_l = sum_(j <= l) (S R^-1)_j z_j

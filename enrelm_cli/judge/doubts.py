@@ -23,7 +23,7 @@ def warnings_of(rows: Rows, metrics: Metrics | None) -> tuple[str, ...]:
     same = nearly_the_target(rows)
     if same:
         names, drop = ", ".join(map(repr, same)), " ".join(f"--drop {name}" for name in same)
-        said.append(f"{names} alone tells the target {rows.target!r}: if it is known only afterwards, {drop}")
+        said.append(f"{names} alone predicts the target {rows.target!r}: if it is known only afterwards, {drop}")
     if metrics is not None and metrics.r2 > _TOO_GOOD and not same:
         said.append(
             f"an R² of {metrics.r2:.6f} is rarely real: is the target among the inputs in another form? "

@@ -100,7 +100,7 @@ def _fitted(
     if not np.isfinite(validation).any():
         raise DataError(
             f"the target '{basis.data.rows.target}' of every validation row is the mean of the training rows: "
-            "there is nothing to relate an error to",
+            "a relative error is undefined",
             "choose other validation rows with --seed, or more with --validation-size",
         )
     curve = Curve(

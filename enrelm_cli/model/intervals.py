@@ -175,7 +175,7 @@ class Intervals:
         count = len(self.scores)
         if not self.signed:
             raise UsageError(
-                "this model knows how large its errors are, not to which side: it has intervals, but no quantiles",
+                "this model knows the size of its errors but not their sign: it has intervals, but no quantiles",
                 "fit it again",
             )
         if share == 0.5:

@@ -1,6 +1,6 @@
 """Eigenvectors U and eigenvalues lambda of the training rows' kernel, and the functions phi that extend U to any row.
 
-Nystroem (METHOD.md, point 2), with landmarks Z, C = K(X, Z) and any R with R R' = K_ZZ^-1 (pseudo-inverse):
+Nystroem, with landmarks Z, C = K(X, Z) and any R with R R' = K_ZZ^-1 (pseudo-inverse):
 
     B = C R,  B'B = V D V'   ->   U = B V D^(-1/2),  lambda = D,  phi(x) = K(x, Z) P,  P = R V D^(-1/2),  phi(x_i) = U_i
 

@@ -1,4 +1,4 @@
-"""Landmarks: the m training rows with the smallest hash of their inputs stand for all of them (METHOD.md, point 2).
+"""Landmarks: the m training rows with the smallest hash of their inputs stand for all of them.
 
 They are an even sample that is deterministic, the same in any row order, and mergeable over chunks. The survey of the
 table already holds such a sample sorted by that hash, so choosing landmarks takes no pass over the rows.
@@ -18,7 +18,7 @@ from enrelm_cli.types import Array, Keys
 
 # Below this many distinct rows the whole eigenproblem costs less than a second (2,000: 0.7 s on two cores).
 FULL = 2000
-# The paper's variants keep every digit of its tables with this many (METHOD.md, point 2).
+# The paper's variants keep every digit of its tables with this many.
 PAPER_LANDMARKS = 500
 # The kernel variant gains from more (cal_housing: 0.459 with 1,000, 0.443 with 2,000), at a cost of rows times their
 # square: from LARGEST down to FEWEST so that the product stays at WORK (about ten seconds of two cores) as rows grow.

@@ -48,7 +48,7 @@ def classes_line(facts: ClassFacts) -> str:
 
 PROBABILITIES = {
     "temperature": "least squares and a temperature fitted to left-out scores",
-    "logits": "logistic regression, the lower log-loss of left-out rows",
+    "logits": "logistic regression, for its lower left-out log-loss",
 }
 
 

@@ -46,7 +46,7 @@ def _next(report: CompareReport) -> list[Block]:
     if report.fit_command is None:
         return []
     other = report.ours is not None and report.recommended != report.ours
-    told = f"{report.recommended} is no variant of `fit`; of those {report.ours} is recommended."
+    told = f"{report.recommended} is not a variant of `fit`; of those that are, {report.ours} is recommended."
     return [*([Remarks((told,))] if other else []), Command("next", report.fit_command)]
 
 

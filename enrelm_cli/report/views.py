@@ -233,13 +233,12 @@ def intervals_line(facts: Json) -> str:
     follow = [
         text for name, text in (("noise", "the noise"), ("off_data", "the distance from the data")) if facts[name]
     ]
-    ask = "ask for" if len(follow) > 1 else "asks for"
-    parts = [f"as wide as {' and '.join(follow)} {ask}" if follow else "of one width"]
+    parts = [f"width follows {' and '.join(follow)}" if follow else "constant width"]
     if not facts["symmetric"]:
         parts.append("sides differ")
     ratio = facts.get("score_ratio")
     if ratio is not None and ratio < 1.0:
-        parts.append(f"left-out interval score {words.percent(1.0 - ratio)} below that of one width")
+        parts.append(f"left-out interval score {words.percent(1.0 - ratio)} below that of a constant width")
     return " · ".join([*parts, f"from {words.counted(facts['left_out_errors'], 'left-out error')}"])
 
 

@@ -108,7 +108,7 @@ def origin(made: Origin, path: str, form: str, screen: Screen) -> None:
     versions = ", ".join(f"{name} {version}" for name, version in made.versions.items())
     screen.out.write(f"{screen.out.spell(line)}\n")
     screen.out.write(f"# data: {words.counted(made.rows, 'row')}, hash {made.data_hash} (in `fit --format json`)\n")
-    screen.out.write(f"# model: sha256 {made.model_hash} (`sha256sum`; other machines may round otherwise)\n")
+    screen.out.write(f"# model: sha256 {made.model_hash} (`sha256sum`; other machines may round differently)\n")
     screen.out.write(f"# made with {versions}\n")
 
 

@@ -256,4 +256,4 @@ def _odd(tally: Tally) -> str | None:
     odd = sorted(tally.odd.items(), key=lambda pair: (-pair[1], pair[0]))
     shown = ", ".join(f"{text!r} {count:,}" for text, count in odd[:3]) + (", …" if len(odd) > 3 else "")
     many = sum(tally.odd.values())
-    return f"{many:,} {'cell is' if many == 1 else 'cells are'} not and count as missing ({shown})"
+    return f"{many:,} other {'cell counts' if many == 1 else 'cells count'} as missing ({shown})"

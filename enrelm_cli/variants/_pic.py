@@ -1,6 +1,6 @@
 """The algebra of the local part (PIC, partially independent conditional): a fold over leaves of m x m sums.
 
-With landmarks Z, F = K(X, Z) R where R R' = K_ZZ^-1, and rows in leaves b (METHOD.md, point 17),
+With landmarks Z, F = K(X, Z) R where R R' = K_ZZ^-1, and rows in leaves b,
 
     S = F F' + blockdiag(K_bb - F_b F_b') + alpha I.
 

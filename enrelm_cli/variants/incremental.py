@@ -1,7 +1,7 @@
 """I-ENR-ELM (algorithm 3): forward stagewise regression of y on the centred hidden outputs S.
 
 A step takes the column most correlated with the residual, j = argmax |<r, S_j>|, and moves beta_j by
-step = eps <r, S_j> / |S_j|^2. No step needs the rows (METHOD.md, point 4): with c = S'r and G = S'S,
+step = eps <r, S_j> / |S_j|^2. No step needs the rows: with c = S'r and G = S'S,
 
     c <- c - step G_j        |r|^2 <- |r|^2 - 2 step c_j + step^2 G_jj
 

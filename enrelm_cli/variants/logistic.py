@@ -28,8 +28,8 @@ def fit(data: Training, before: Network | None = None) -> Network:
     scale = data.view.target_scale
     if not isinstance(scale, ClassScale):
         raise UsageError(
-            f"--variant logistic tells classes apart, and the target '{data.rows.target}' is a number",
-            "add --task classification where its numbers stand for classes, or use another variant",
+            f"--variant logistic is for classes, and the target '{data.rows.target}' is a number",
+            "add --task classification if its numbers are classes, or use another variant",
         )
     alphas = _RIDGES if before is None else np.array([(before.facts or {})["alpha"]])
     sample = data.sample()

@@ -151,7 +151,7 @@ def test_numbers_that_are_not_to_be_trusted_are_warned_of(task: str, tmp_path: P
     sound = write(tmp_path / "sound.csv", ["a", "b", "y"], np.column_stack([X, y]))
     line = ("-t", "y", *FAST, "--variant", "approximate")
     assert "only 40 rows" in run(task, str(few), *line)["warnings"][0]
-    assert "'copy' alone tells the target" in run(task, str(leak), *line)["warnings"][0]
+    assert "'copy' alone predicts the target" in run(task, str(leak), *line)["warnings"][0]
     assert run(task, str(sound), *line)["warnings"] == []
 
 

@@ -1,4 +1,4 @@
-"""METHOD.md's table of the paper's real datasets, through the command line."""
+"""The paper's table of real datasets, through the command line."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_numbers_levels_booleans_and_missing_cells_become_inputs(folder: Path) -
     ]
     assert chunk.y.tolist() == [1.0, 2.0, 3.0, 4.0]
     assert chunk.row == 0
-    assert encoding.notes == ("2 missing cells filled (age 1, sex 1), each column with an input that says where",)
+    assert encoding.notes == ("2 missing cells filled (age 1, sex 1), each column with an indicator of missing cells",)
 
 
 def test_medians_are_of_the_training_rows(folder: Path) -> None:

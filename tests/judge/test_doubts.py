@@ -49,7 +49,7 @@ def test_a_column_that_is_nearly_the_target_is_named() -> None:
     rows = rows_of()
     assert doubts.nearly_the_target(rows) == ["same"]
     [said] = doubts.warnings_of(rows, metrics(1.0))
-    assert said == "'same' alone tells the target 'y': if it is known only afterwards, --drop same"
+    assert said == "'same' alone predicts the target 'y': if it is known only afterwards, --drop same"
     rows.columns = [column("same"), column("too")]
     rows.sample.X[:, 1] = -rows.sample.X[:, 0]
     [said] = doubts.warnings_of(rows, None)

@@ -158,9 +158,9 @@ def test_losing_to_linear_regression_is_said() -> None:
 
 def test_a_comparison_says_where_what_it_recommends_cannot_be_fitted() -> None:
     report = replace(samples.compare_report(), recommended="linear", fit_command="enrelm fit t.csv --variant kernel")
-    told = "linear is no variant of `fit`; of those kernel is recommended."
+    told = "linear is not a variant of `fit`; of those that are, kernel is recommended."
     assert told in shown(replace(report, ours="kernel"))
-    assert "no variant of" not in shown(replace(report, recommended="kernel", ours="kernel"))
+    assert "not a variant of" not in shown(replace(report, recommended="kernel", ours="kernel"))
 
 
 def test_the_fit_command_of_the_caller_is_shown_as_it_is() -> None:

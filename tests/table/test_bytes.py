@@ -67,7 +67,7 @@ def test_marked_utf_16_is_read(model: Path) -> None:
 def test_a_value_far_from_all_at_fit_is_counted_and_shown(model: Path) -> None:
     outcome = predict(model, b"x\n1\n1e12\n-1e6\n45\n")
     assert outcome.code == 0
-    assert "column 'x': 2 cells are far from all at fit (0 to 29), the farthest 1000000000000" in outcome.stderr
+    assert "column 'x': 2 cells are far from all values at fit (0 to 29), the farthest 1000000000000" in outcome.stderr
     assert "far" not in predict(model, b"x\n-5\n40\n").stderr
 
 

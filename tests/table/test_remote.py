@@ -121,6 +121,13 @@ def test_a_download_is_bounded(web: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "ENRELM_DOWNLOAD_LIMIT" in outcome.stderr
 
 
+def test_a_bound_that_is_no_size_is_named(web: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENRELM_DOWNLOAD_LIMIT", "plenty")
+    outcome = run("fit", f"{web}/t.csv", *FIT)
+    assert outcome.code == 2
+    assert "ENRELM_DOWNLOAD_LIMIT=plenty is not a size such as" in outcome.stderr
+
+
 def test_nothing_is_written_to_a_web_server(web: str, tmp_path: Path) -> None:
     assert run("fit", f"{web}/t.csv", *FIT, "-o", f"{web}/m.joblib").code == 2
 

@@ -27,11 +27,11 @@ class ConfigOptions(Settings):
 
 @command
 def config(options: ConfigOptions, screen: Screen) -> None:
-    """Write a run file for --config: of a command and its options, or of the fit that made a model.
+    """Write a run file for --config, from a command and its options or from the fit that made a model.
 
     # what is typed here, and every other option with its default
     enrelm config fit sample_data/friedman.csv --target y > run.toml
-    # the fit of a model; name the data on the line
+    # the fit of a model; give the data on the command line
     enrelm config model.joblib > again.toml
     """
     check_outputs([], [Output("-o", options.output, "TOML")])
@@ -43,7 +43,7 @@ def _given(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """(command, what was typed for its options): of a line, or of a model."""
     first, *rest = words
     if first == "config":
-        raise UsageError("a run file for `enrelm config` has nothing to say", "name another command")
+        raise UsageError("`enrelm config` takes no run file of its own", "name another command")
     if first in COMMANDS:
         given = {name: value for name, value in parsed(first, rest).items() if name != "config"}
         for name, value in given.items():

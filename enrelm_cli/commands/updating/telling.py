@@ -71,7 +71,7 @@ def report_of(made: AnyModel, added: Added | None, before: AnyModel, timer: Stop
     notes = [] if added is None else [*added.unseen.notes()]
     if added is not None and digest(before, added) in {str(entry["hash"]) for entry in before.history}:
         notes.append(
-            "a table with these very rows is in the history already: they count twice, unless they were removed"
+            "a table with exactly these rows is already in the history: they count twice, unless they were removed"
         )
     if added is not None and added.without:
         which = "without every target" if isinstance(made, TargetModels) else "without a target"

@@ -59,7 +59,7 @@ def check_updatable(roles: Roles, held: Sequence[object], split: SplitSettings) 
     """
     why = None
     if roles.time is not None:
-        why = "--time holds out the latest rows: later ones would move the line, and rows that are summed cannot follow"
+        why = "--time holds out the latest rows: later ones would move the cut, and summed rows cannot change sides"
     elif held:
         why = "--validation names the files whose rows validate, and no later row is in them"
     elif split.kind != "hash":
@@ -81,7 +81,7 @@ def for_updates(names: Sequence[str], split: SplitSettings, dataset: Dataset) ->
     both = sorted({*roles.group} & {column.name for column in dataset.encoding.columns})
     if both:
         raise UsageError(
-            f"--updatable: {both[0]!r} is an input and names groups, and is read as one of the two later",
+            f"--updatable: {both[0]!r} is both an input and a --group column, which an update cannot read",
             "leave it out of --inputs, or copy the column",
         )
     return tuple(names) or tuple(name for name in VARIANTS if named(name).from_sums), replace(split, folds=1)
@@ -265,7 +265,7 @@ def _changed(model: AnyModel, wanted: Wanted, added: Added | None, removed: Adde
 def _without(model: AnyModel, sums: KeptSums, removed: Added, wanted: Wanted) -> KeptSums:
     if any(str(entry["change"]).startswith("forget") for entry in model.history):
         raise UsageError(
-            "rows cannot be removed after --forget: the weight that each still has is not known",
+            "rows cannot be removed after --forget: the weight each still has is unknown",
             "fit again without them",
         )
     if model.input_map.by_fold:
@@ -301,7 +301,7 @@ def merge(paths: Sequence[str], engine: Engine) -> tuple[AnyReport, AnyModel]:
     for model, path in zip(models[1:], paths[1:], strict=True):
         if family(model) != family(first):
             raise DataError(
-                f"{path} and {paths[0]} have other landmarks, inputs or kernels: their sums are not of the same things",
+                f"{path} and {paths[0]} have different landmarks, inputs or kernels: their sums cannot be added",
                 "fit both with `enrelm fit --like PARENT`",
             )
     _check_apart(models, paths)

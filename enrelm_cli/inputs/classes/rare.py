@@ -64,4 +64,4 @@ def rare_note(classes: Sequence[str], split: Split) -> tuple[str, ...]:
         return ()
     names = [repr(classes[one]) for one in split.kept]
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
-    return (f"class{'es' if len(names) > 1 else ''} with too few rows to hold any out, all of them train: {shown}",)
+    return (f"class{'es' if len(names) > 1 else ''} with too few rows to hold any out; all of them train: {shown}",)

@@ -51,7 +51,7 @@ def _named(said: Sequence[str], classes: Column) -> Array:
         name, sign, number = text.rpartition("=")
         level = level_of(name, classes.kind)
         if not sign:
-            raise UsageError(f"{_FLAG} {text!r} is no class and its weight", f"type {_FLAG} {BALANCED} or CLASS=3")
+            raise UsageError(f"{_FLAG} {text!r} is not CLASS=WEIGHT", f"type {_FLAG} {BALANCED} or CLASS=3")
         if level not in levels:
             raise DataError(f"{_FLAG} {text!r}: the target has no class {name!r}", close_names(name, levels))
         if level in seen:
@@ -68,7 +68,7 @@ def _weight(text: str, number: str) -> float:
         weight = np.nan
     if not (np.isfinite(weight) and weight > 0.0):
         raise UsageError(
-            f"{_FLAG} {text!r}: a class counts for a number above 0", "leave its rows out of the table instead of 0"
+            f"{_FLAG} {text!r}: a class weight must be above 0", "to ignore a class, leave its rows out of the table"
         )
     return weight
 

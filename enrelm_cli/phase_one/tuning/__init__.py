@@ -1,4 +1,4 @@
-"""Tuning of the kernel variant on a sample of its training rows (METHOD.md, points 7 and 9).
+"""Tuning of the kernel variant on a sample of its training rows.
 
 By the evidence with its analytic gradient, counted in evaluations (one factorised kernel matrix each), never in
 seconds. `explore` takes some hundred rows and a fifth of the work; `finish` goes on from there: of several maps and

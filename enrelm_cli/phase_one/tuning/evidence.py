@@ -42,7 +42,7 @@ class Evidence:
     """Negative log evidence L(log v, log b, log alpha) of y ~ N(0, s (K + alpha I)), s profiled out, and its gradient.
 
     With z_i = [sqrt(2 v) x_i, sqrt(2 b)]/sqrt(p_i), r = z zᵀ, M = 1/2 ((K + alpha I)⁻¹ - a aᵀ/s), a = (K + alpha I)⁻¹ y
-    and D = M ∘ (2/pi)/sqrt(1 - r²), METHOD.md's point 9 shortens to
+    and D = M ∘ (2/pi)/sqrt(1 - r²), the gradient of all inputs shortens to
 
         dL/dlog v_k = sum_i z_ik ((D z)_ik - z_ik rho_i),   rho_i = sum_k z_ik (D z)_ik,
 

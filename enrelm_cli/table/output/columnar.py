@@ -31,7 +31,7 @@ def kept_schema(sources: Sequence[Source], names: Sequence[str], kinds: Mapping[
         return pa.unify_schemas(schemas, promote_options="permissive").remove_metadata()
     except pa.ArrowException as error:
         raise UsageError(
-            f"the columns that come along have other types in other files ({str(error).splitlines()[0]})",
+            f"the copied columns have different types in different files ({str(error).splitlines()[0]})",
             "predict the files one at a time, or write CSV",
         ) from error
 
