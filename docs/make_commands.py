@@ -64,7 +64,8 @@ def _parameter(parameter: Any) -> Parameter:
     metavar = "" if getattr(parameter, "is_flag", False) else f" {parameter.metavar}"
     # Typer keeps the names of --help in a set: their order is another one every time.
     opts = sorted(parameter.opts, key=lambda name: not name.startswith("--"))
-    names = [*opts, *parameter.secondary_opts] if opts[0].startswith("-") else [""]
+    # As in --help: the --no-quiet of a flag that is off anyway is not listed.
+    names = [*opts, *(parameter.secondary_opts if parameter.default else ())] if opts[0].startswith("-") else [""]
     return Parameter(tuple(f"{name}{metavar}".strip() for name in names), parameter.help or "", _default(parameter))
 
 
@@ -73,7 +74,7 @@ def _default(parameter: Any) -> str:
         return "required"
     value = getattr(parameter.default, "value", parameter.default)
     if isinstance(value, bool):
-        return f"`{parameter.opts[0] if value else parameter.secondary_opts[0]}`" if parameter.secondary_opts else ""
+        return f"`{parameter.opts[0]}`" if value else ""
     return "" if value is None else f"`{value}`"
 
 

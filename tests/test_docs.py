@@ -178,7 +178,8 @@ def test_every_option_of_every_command_is_in_the_page_and_has_help_and_a_panel()
             assert option.help, (name, option.name)
             if option.opts[0].startswith("-"):
                 assert option.rich_help_panel, (name, option.name)
-                assert all(re.search(rf"`{flag}[ `]", of[name]) for flag in (*option.opts, *option.secondary_opts))
+                flags = (*option.opts, *(option.secondary_opts if option.default else ()))
+                assert all(re.search(rf"`{flag}[ `]", of[name]) for flag in flags)
 
 
 def test_the_exit_codes_are_in_the_help_and_in_the_page_for_scripts() -> None:

@@ -106,9 +106,11 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 
 def _declared(option: Option) -> Sequence[str]:
-    if isinstance(option.kind, Flag) and option.default:
-        return (f"{option.flag}/--no-{option.flag.removeprefix('--')}",)
-    return option.flags
+    """Every flag can be turned off again: a run file or a variable may have set it."""
+    if not isinstance(option.kind, Flag):
+        return option.flags
+    first, *short = option.flags
+    return (f"{first}/--no-{first.removeprefix('--')}", *short)
 
 
 def _default(option: Option) -> Any:

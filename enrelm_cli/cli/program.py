@@ -15,11 +15,11 @@ from typer.core import TyperCommand, TyperGroup
 
 from enrelm_cli import __version__
 from enrelm_cli.cli import startup
-from enrelm_cli.cli.config.reading import defaults, misspelt
+from enrelm_cli.cli.config.reading import defaults, misspelt, of_environment
 from enrelm_cli.cli.guard import EXIT_CODES, guard, is_of_stdout, tell_of_stdout
 from enrelm_cli.cli.options import CommandLine, ScreenSettings, ordered, parameters
 from enrelm_cli.errors import Exit, UsageError, UserError
-from enrelm_cli.fields import OUTPUT, Option, Settings, build
+from enrelm_cli.fields import OUTPUT, Option, Settings, all_options, build
 from enrelm_cli.show.screen import Screen, error, note
 
 # Click's UsageError: Typer has a copy of Click within, and shows only this child of it.
@@ -158,10 +158,25 @@ class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """What is not on the line comes from the environment, and then from the run file."""
         name = self.name or ""
-        if not ctx.resilient_parsing and name in COMMANDS and not {"-h", "--help"} & {*args}:
+        if not ctx.resilient_parsing and name in COMMANDS:
             typed, _, _ = self.make_parser(ctx).parse_args(args=[*args])
-            ctx.default_map = defaults(name, KnownOptions(), typed.get("config"))
+            if not typed.get("help"):
+                ctx.default_map = self._defaults(name, typed.get("config"))
         return super().parse_args(ctx, args)
+
+    def _defaults(self, name: str, path: str | None) -> dict[str, Any]:
+        if name in _OF_OTHERS:  # what is said elsewhere is of the commands that run; how it is said, of all
+            return dict(of_environment({one.name: one for one in all_options(ScreenSettings, name)}, os.environ))
+        return defaults(name, KnownOptions(), path)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Without the --no-quiet of flags that are off anyway."""
+        off = {one: one.secondary_opts for one in self.params if getattr(one, "is_flag", False) and not one.default}
+        for option in off:
+            option.secondary_opts = []
+        super().format_help(ctx, formatter)
+        for option, names in off.items():
+            option.secondary_opts = names
 
 
 # Every command's function, in the order of `enrelm --help`.

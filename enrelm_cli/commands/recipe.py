@@ -15,10 +15,8 @@ from enrelm_cli.model.model import Model
 from enrelm_cli.model.targets.models import TargetModels
 from enrelm_cli.settings import MethodSettings, SplitSettings
 from enrelm_cli.table.kinds import Kind
+from enrelm_cli.table.notation import DateNotation
 from enrelm_cli.table.options import DEFAULT_NULLS, ReadAs
-
-# Options whose names can stand in one list, where none of them holds a letter that lists and patterns use.
-_OF_COLUMNS = ("target", "inputs", "categorical", "group")
 
 
 @dataclass(frozen=True)
@@ -26,13 +24,14 @@ class Origin:
     """What it takes to make a model again, and to see that it is the same."""
 
     words: tuple[str, ...]  # of the line, without the data
-    rows: int
+    rows: int  # of the table that was fitted
     data_hash: str
     model_hash: str
     versions: dict[str, str]
+    later: tuple[dict[str, Any], ...] = ()  # what became of its rows after the fit: lines of the history
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "words": list(self.words)}
+        return {**vars(self), "words": list(self.words), "later": list(self.later)}
 
 
 def origin(path: str) -> Origin:
@@ -40,9 +39,14 @@ def origin(path: str) -> Origin:
     model = load_models(path)
     words = [word for name, value in recipe_of(model) for word in _words(name, value)]
     card = model.models[0].card if isinstance(model, TargetModels) else model.card
-    data = card.data
     digest = hashlib.sha256(content_of(path)).hexdigest()
-    return Origin(tuple(words), int(data["rows"]), str(data["hash"]), digest, dict(card.versions))
+    versions = dict(card.versions)
+    if not model.history:
+        return Origin(tuple(words), int(card.data["rows"]), str(card.data["hash"]), digest, versions)
+    first, *later = model.history
+    if first["change"] != "fit":  # fit --like: what it was made of is in the other model
+        words = ["--like", "PARENT"]
+    return Origin(tuple(words), int(first["rows"]), str(first["hash"]), digest, versions, tuple(later))
 
 
 def recipe_of(model: Model | TargetModels) -> Iterator[tuple[str, Any]]:
@@ -64,6 +68,8 @@ def recipe_of(model: Model | TargetModels) -> Iterator[tuple[str, Any]]:
         if said["missing"] != "fill":
             yield "missing", str(said["missing"])
         yield from _held_out(said["split"])
+        if model.kept is not None:
+            yield "updatable", True
     except (KeyError, TypeError, AttributeError) as error:
         raise ModelFileError("the model does not say how it was fitted", "fit it again with this version") from error
 
@@ -93,8 +99,14 @@ def _reading(read: ReadAs) -> Iterator[tuple[str, Any]]:
         if getattr(read, name) != getattr(plain, name):
             yield name, getattr(read, name)
     nulls = [text for text in read.nulls if text]
-    if nulls:
-        yield ("null" if read.number_nulls == DEFAULT_NULLS else "only_null"), nulls
+    if read.number_nulls != DEFAULT_NULLS:
+        yield "only_null", nulls or [""]
+    elif nulls:
+        yield "null", nulls
+    # A date that was recognised is named, too: whether there was a choice is not known here. A zone has no directive.
+    dates = [(name, found.notation) for name, found in read.formats if isinstance(found.notation, DateNotation)]
+    if any(not date.zoned for _, date in dates):
+        yield "date_format", [f"{name}={date.pattern}" for name, date in dates if not date.zoned]
 
 
 def _settings(kind: type[Settings], said: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -118,13 +130,8 @@ def _typed(option: Option, value: Any) -> Any:
 
 
 def _words(name: str, value: Any) -> list[str]:
+    """A flag for each of several names: joined by commas they could be the name of another column."""
     flag = f"--{name.replace('_', '-')}"
     if isinstance(value, bool):
         return [flag if value else f"--no-{flag.removeprefix('--')}"]
-    if (
-        isinstance(value, list)
-        and name in _OF_COLUMNS
-        and not any({*",*?["} & {*one} or one != one.strip() for one in value)
-    ):
-        value = ",".join(value)
     return [word for one in (value if isinstance(value, list) else [value]) for word in (flag, one)]

@@ -108,6 +108,9 @@ def origin(made: Origin, path: str, form: str, screen: Screen) -> None:
     versions = ", ".join(f"{name} {version}" for name, version in made.versions.items())
     screen.out.write(f"{screen.out.spell(line)}\n")
     screen.out.write(f"# data: {words.counted(made.rows, 'row')}, hash {made.data_hash} (in `fit --format json`)\n")
+    for change in made.later:
+        of_rows = f": {words.counted(change['rows'], 'row')}, hash {change['hash']}" if change["hash"] else ""
+        screen.out.write(f"# then {change['change']}{of_rows}\n")
     screen.out.write(f"# model: sha256 {made.model_hash} (`sha256sum`; other machines may round differently)\n")
     screen.out.write(f"# made with {versions}\n")
 

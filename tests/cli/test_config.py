@@ -18,6 +18,7 @@ from enrelm_cli.cli.program import COMMANDS, KnownOptions, options_of
 from tests.cli_runner import Outcome, run, succeed
 
 OF_FIT = ("--variant", "approximate", "-q")
+TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)))  # what a command line can hold
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +127,73 @@ def test_variables_are_checked_and_those_that_mean_nothing_are_told(
 # ------------------------------------------------------------------------------------------------ enrelm config
 
 
+def test_a_flag_can_be_off_wherever_options_stand(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path / "run.toml", "updatable = false\nverbose = true\n")
+    words = ("fit", table, "-t", "y", *OF_FIT[:-1], "--config", file, "-o", tmp_path / "m.joblib")
+    assert "pass 1" in succeed(*words).stderr
+    assert "--updatable" not in succeed("info", tmp_path / "m.joblib", "--command").stdout
+    assert "pass 1" not in succeed(*words, "--no-verbose").stderr
+    monkeypatch.setenv("ENRELM_VERBOSE", "0")
+    assert "pass 1" not in succeed(*words).stderr
+    assert "--no-verbose" not in succeed("fit", "--help").stdout
+
+
+def test_a_value_that_looks_like_help_is_a_value(table: Path, tmp_path: Path) -> None:
+    file = write(tmp_path / "run.toml", "seed = 3\n")
+    assert fitted(table, "-t", "y", *OF_FIT, "--null", "-h", "--config", file)["settings"]["split"]["seed"] == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "seed = " + "9" * 5000,
+        "drop = " + "[" * 5000 + "]" * 5000,
+        'output = "a\\u0000b"',
+        "tune-rows = 200\ntune_rows = 300",
+    ],
+    ids=["digits", "nested", "zero byte", "two spellings"],
+)
+def test_a_file_that_python_chokes_on_is_a_usage_error(table: Path, tmp_path: Path, text: str) -> None:
+    outcome = run("fit", table, "-t", "y", "--config", write(tmp_path / "run.toml", text))
+    assert outcome.code == 2
+    assert "run.toml: " in outcome.stderr
+
+
+def test_a_byte_order_mark_is_no_part_of_a_run_file(table: Path, tmp_path: Path) -> None:
+    file = write(tmp_path / "run.toml", '\ufefftarget = "y"\n')
+    assert fitted(table, *OF_FIT, "--config", file)["data"]["target"] == "y"
+
+
+def test_a_run_file_has_an_end(table: Path) -> None:
+    outcome = run("fit", table, "-t", "y", "--config", "/dev/zero")
+    assert (outcome.code, "at most 1,048,576 bytes" in outcome.stderr) == (2, True)
+
+
+def test_a_run_file_is_made_of_another_and_the_line(table: Path, tmp_path: Path) -> None:
+    file = write(tmp_path / "one.toml", 'seed = 99\n[fit]\ntarget = "y"\nvariant = "kernel"\n')
+    written = succeed("config", "fit", table, "--config", file, "--variant", "incremental").stdout
+    assert {"seed = 99", 'target = ["y"]', 'variant = "incremental"'} <= {*written.splitlines()}
+
+
+def test_options_after_a_model_are_those_of_config(table: Path, tmp_path: Path) -> None:
+    fitted(table, "-t", "y", "--validation", table, *OF_FIT, "-o", tmp_path / "m.joblib")
+    done = succeed("config", tmp_path / "m.joblib", "-o", tmp_path / "again.toml")
+    assert "the fit had --validation files" in done.stderr
+    assert '# validation = ["FILE"]' in (tmp_path / "again.toml").read_text().splitlines()
+    assert run("config", tmp_path / "m.joblib", "another.joblib").code == 2
+
+
+def test_config_writes_whatever_the_environment_says_of_other_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENRELM_CONFIG", "absent.toml")
+    monkeypatch.setenv("ENRELM_OUTPUT", "m.joblib")
+    assert "[fit]" in succeed("config", "fit").stdout
+
+
+def test_a_name_that_is_no_utf_8_stays_out_of_run_files() -> None:
+    outcome = run("config", "fit", "n\udcff.csv", "-t", "y")
+    assert (outcome.code, "give that name on the command line" in outcome.stderr) == (2, True)
+
+
 def test_a_written_file_says_what_the_line_says(table: Path, tmp_path: Path) -> None:
     line = (table, "-t", "y", "--drop", "id", "--categorical", "g", "--null", '"?!', "--null", "?!", *OF_FIT)
     more = ("--no-tune", "--validation-size", "0.3", "--landmarks", "all", "--max-neurons", "9")
@@ -150,7 +218,7 @@ def test_every_option_of_every_command_can_stand_in_a_file(tmp_path: Path) -> No
 
 
 @settings(deadline=None)
-@given(st.text(), st.lists(st.text(), min_size=1), st.booleans(), st.floats(0.01, 0.99), st.integers(0, 2**32 - 1))
+@given(TEXT, st.lists(TEXT, min_size=1), st.booleans(), st.floats(0.01, 0.99), st.integers(0, 2**32 - 1))
 def test_what_is_written_reads_back(target: str, drop: list[str], tune: bool, size: float, seed: int) -> None:
     texts = [one.encode("utf-8", "replace").decode() for one in (target, *drop)]
     typed = {"target": texts[:1], "drop": texts[1:], "tune": tune, "validation_size": repr(size), "seed": str(seed)}
@@ -168,7 +236,7 @@ def test_what_is_written_reads_back(target: str, drop: list[str], tune: bool, si
         (("fti",), "did you mean fit?"),
         (("fit", "--taregt", "y"), "did you mean --target?"),
         (("fit", "-n", "x"), "is not a whole number"),
-        (("config",), "nothing to say"),
+        (("config",), "no run file of its own"),
         (("info", "m.joblib", "extra"), "does not take 'extra'"),
         (("fit", "https://host/t.csv?X-Amz-Signature=hush"), "stays out of run files"),
         ((), "missing argument"),
@@ -205,6 +273,8 @@ def made_again(model: Path, table: Path, *more: object) -> Outcome:
         ("--task", "classification", "--drop", "id", *OF_FIT),
         ("--missing", "drop", "--drop", "g", "--select", "smallest", "--no-refit", *OF_FIT),
         ("--only-null", "?!", "--time", "g", "--variant", "kernel", "--no-tune", "--depth", "2", "--no-calendar", "-q"),
+        ("--only-null", "", *OF_FIT),
+        ("--updatable", "--drop", "id", *OF_FIT),
     ],
 )
 def test_the_line_of_a_model_makes_it_again(table: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
@@ -224,6 +294,36 @@ def test_the_line_of_a_model_makes_it_again(table: Path, tmp_path: Path, options
 def test_the_line_of_a_model_that_auto_chose_makes_it_again(table: Path, tmp_path: Path) -> None:
     fitted(table, "-t", "y", "--no-tune", "-o", tmp_path / "m.joblib")
     made_again(tmp_path / "m.joblib", table)
+
+
+@pytest.mark.parametrize("format_", ["%d/%m/%Y", "%m/%d/%Y", None])
+def test_the_line_of_a_model_has_the_format_of_its_dates(tmp_path: Path, format_: str | None) -> None:
+    days = [(1 + i % 12, 1 + i % 11) for i in range(60)] if format_ else [(1 + i % 28, 1 + i % 12) for i in range(60)]
+    rows = [f"{a:02}/{b:02}/2024,{i % 7},{a + 30 * b}" for i, (a, b) in enumerate(days)]
+    table = write(tmp_path / "t.csv", "\n".join(["when,x,y", *rows, ""]))
+    said = ("--date-format", f"when={format_}") if format_ else ()
+    fitted(table, "-t", "y", *said, *OF_FIT, "-o", tmp_path / "m.joblib")
+    made_again(tmp_path / "m.joblib", table, "-q")
+
+
+def test_the_line_of_a_model_names_columns_one_by_one(tmp_path: Path) -> None:
+    rows = [f"{i},{i * i % 17},{i % 5},{i * i % 17 + i}" for i in range(60)]
+    table = write(tmp_path / "t.csv", "\n".join(['a,b,"a,b",y', *rows, ""]))
+    fitted(table, "-t", "y", "--inputs", "a", "--inputs", "b", *OF_FIT, "-o", tmp_path / "m.joblib")
+    made_again(tmp_path / "m.joblib", table, "-q")
+
+
+def test_what_became_of_the_rows_of_an_updatable_model_follows_its_line(table: Path, tmp_path: Path) -> None:
+    model, later = tmp_path / "m.joblib", tmp_path / "later.joblib"
+    report = fitted(table, "-t", "y", "--drop", "id", "--updatable", *OF_FIT, "-o", model)
+    succeed("update", model, table, "--forget", "0.9", "-o", later, "-q")
+    told = succeed("info", later, "--command", "--format", "json").json
+    assert told["data_hash"] == report["data"]["hash"]
+    assert [change["change"] for change in told["later"]] == ["forget 0.9", "update"]
+    shown = succeed("info", later, "--command").stdout
+    assert "# then forget 0.9\n# then update: 80 rows, hash " in shown
+    succeed("fit", table, "--like", model, "-o", later, "-q")
+    assert succeed("info", later, "--command").stdout.startswith("enrelm fit DATA --like PARENT -o later.joblib\n")
 
 
 # ------------------------------------------------------------------------------------------------ --log-format json

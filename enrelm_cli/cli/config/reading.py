@@ -17,7 +17,10 @@ PREFIX = "ENRELM_"
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 # Options that say where options come from; variables that are no options: limits, and folders of tests and benchmarks.
 _NOT_IN_A_FILE = ("config",)
-_OTHER_VARIABLES = ("MODEL_LIMIT", "DOWNLOAD_LIMIT", "TABLES", "PAPER_DATA", "BENCH_CACHE")
+_OTHER_VARIABLES = ("MODEL_LIMIT", "DOWNLOAD_LIMIT", "TABLES", "PAPER_DATA", "BENCH_CACHE", "SNAPSHOTS")
+_OTHER_VARIABLES += ("FUZZ_SEED", "FUZZ_SECONDS", "FUZZ_KEEP")
+
+_LARGEST = 1 << 20  # bytes of a run file
 
 Options = Mapping[str, Option]
 
@@ -27,26 +30,28 @@ def defaults(
 ) -> dict[str, Any]:
     """What the options of a command are unless the line says otherwise: the environment wins over the run file."""
     variables = os.environ if environment is None else environment
-    path = path or variables.get(f"{PREFIX}CONFIG") or None
-    of_file = {} if path is None else _of_file(path, command, commands)
-    return {**of_file, **dict(_of_environment(commands[command], variables))}
+    path = variables.get(f"{PREFIX}CONFIG") or None if path is None else path
+    file = {} if path is None else of_file(path, command, commands)
+    return {**file, **dict(of_environment(commands[command], variables))}
 
 
 # ------------------------------------------------------------------------------------------------ run files
 
 
-def _of_file(path: str, command: str, commands: Mapping[str, Options]) -> dict[str, Any]:
+def of_file(path: str, command: str, commands: Mapping[str, Options]) -> dict[str, Any]:
     """Keys of the top for every command that has them, those of its own table for one; every key is checked."""
     document = _document(path)
     own: dict[str, Any] = {}
-    for key, value in document.items():
-        if not isinstance(value, dict):
-            own |= _shared(path, key, value, command, commands)
+    top = {key: value for key, value in document.items() if not isinstance(value, dict)}
+    _refuse_two_spellings(top, path)
+    for key, value in top.items():
+        own |= _shared(path, key, value, command, commands)
     for name, table in document.items():
         if not isinstance(table, dict):
             continue
         if name not in commands:
             raise UsageError(f"{path}: there is no command for [{name}]", _close(name, commands))
+        _refuse_two_spellings(table, f"{path}: [{name}]")
         for key, value in table.items():
             option = commands[name].get(_name(key))
             if option is None or option.name in _NOT_IN_A_FILE:
@@ -55,6 +60,13 @@ def _of_file(path: str, command: str, commands: Mapping[str, Options]) -> dict[s
             if name == command:
                 own[option.name] = typed
     return own
+
+
+def _refuse_two_spellings(keys: Mapping[str, Any], where: str) -> None:
+    """TOML refuses a key that is there twice; max-neurons and max_neurons are one option."""
+    for key in keys:
+        if "-" in key and _name(key) in keys:
+            raise UsageError(f"{where}: {key} and {_name(key)} are one option", "leave one of them out")
 
 
 def _shared(path: str, key: str, value: Any, command: str, commands: Mapping[str, Options]) -> dict[str, Any]:
@@ -73,14 +85,17 @@ def _document(path: str) -> dict[str, Any]:
     toml: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         with open(path, "rb") as file:
-            found: dict[str, Any] = toml.load(file)
-            return found
-    except OSError as error:
-        raise UsageError(
-            f"{path}: cannot be read ({error.strerror})", "`enrelm config fit > run.toml` writes one"
-        ) from error
-    except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
+            content = file.read(_LARGEST + 1)
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path}: cannot be read ({why})", "`enrelm config fit > run.toml` writes one") from error
+    if len(content) > _LARGEST:
+        raise UsageError(f"{path}: a run file has at most {_LARGEST:,} bytes", "options go there, not data")
+    try:
+        found: dict[str, Any] = toml.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, a number or a nesting that Python refuses
         raise UsageError(f"{path}: not TOML ({error})", 'write keys like target = "y"') from error
+    return found
 
 
 def _name(key: str) -> str:
@@ -106,8 +121,10 @@ def _typed(option: Option, value: Any, where: str) -> Any:
 
 def _text(value: Any, where: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        shown = "true" if value is True else "false" if value is False else repr(value)
+        shown = "true" if value is True else "false" if value is False else str(value)
         raise UsageError(f"{where} = {shown} is neither text nor a number", "put texts in double quotes")
+    if "\0" in str(value):
+        raise UsageError(f"{where} holds a zero byte, which no name, path or text can have")
     return str(value)
 
 
@@ -122,7 +139,7 @@ def _checked(option: Option, typed: Any, where: str) -> Any:
 # ------------------------------------------------------------------------------------------------ environment
 
 
-def _of_environment(options: Options, variables: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def of_environment(options: Options, variables: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """ENRELM_VARIANT=kernel for --variant kernel; of a repeatable option one value on each line."""
     for name, option in options.items():
         variable = f"{PREFIX}{name.upper()}"
@@ -139,13 +156,12 @@ def _of_environment(options: Options, variables: Mapping[str, str]) -> Iterator[
 
 
 def misspelt(commands: Mapping[str, Options], environment: Mapping[str, str] | None = None) -> list[str]:
-    """Notes on variables that look like an option and are none."""
+    """Notes on variables of ours that are no option."""
     variables = os.environ if environment is None else environment
     known = {f"{PREFIX}{name.upper()}" for options in commands.values() for name in options}
     known |= {PREFIX + name for name in _OTHER_VARIABLES}
     notes = []
     for variable in sorted(one for one in variables if one.startswith(PREFIX) and one not in known):
-        close = get_close_matches(variable, sorted(known), n=1, cutoff=0.85)
-        if close:
-            notes.append(f"the variable {variable} means nothing here; did you mean {close[0]}?")
+        close = get_close_matches(variable, sorted(known), n=1, cutoff=0.8)
+        notes.append(f"the variable {variable} is no option" + (f"; did you mean {close[0]}?" if close else ""))
     return notes

@@ -9,12 +9,13 @@ from difflib import get_close_matches
 from typing import Any
 
 from enrelm_cli.cli import startup
-from enrelm_cli.cli.program import COMMANDS, command, options_of, parsed
+from enrelm_cli.cli.config.reading import of_file
+from enrelm_cli.cli.program import COMMANDS, KnownOptions, command, options_of, parsed
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fields import OUTPUT, PANELS, REQUIRED, Flag, Option, Real, Settings, Whole, argument, text
 from enrelm_cli.files import Output, check_outputs, write_whole
 from enrelm_cli.remote import without_signature
-from enrelm_cli.show.screen import Screen
+from enrelm_cli.show.screen import Screen, note
 
 
 @dataclass(frozen=True)
@@ -34,32 +35,50 @@ def config(options: ConfigOptions, screen: Screen) -> None:
     # the fit of a model; give the data on the command line
     enrelm config model.joblib > again.toml
     """
-    check_outputs([], [Output("-o", options.output, "TOML")])
-    name, given = _given(options.words)
-    write_whole(options.output, run_file(name, options_of(name), given).encode())
+    first, *rest = options.words
+    of_model = first not in COMMANDS and _may_be_a_model(first)
+    # Options after a model are our own; after a command they are that command's.
+    own = parsed("config", rest) if of_model else {}
+    if "line" in own:
+        raise UsageError(f"`enrelm config {first}` does not take {own['line'][0]!r}", "name one model")
+    output = str(own.get("output", options.output))
+    check_outputs([], [Output("-o", output, "TOML")])
+    name, given = _of_model(first, screen) if of_model else _of_line(first, rest)
+    written = run_file(name, options_of(name), given)
+    try:
+        write_whole(output, written.encode())
+    except UnicodeEncodeError as error:
+        odd = error.object[error.start : error.end]
+        raise UsageError(f"{odd!r} is no UTF-8, and run files are", "give that name on the command line") from None
 
 
-def _given(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """(command, what was typed for its options): of a line, or of a model."""
-    first, *rest = words
+def _of_line(first: str, rest: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """(command, what was typed for its options), over what the run file has that the line names."""
     if first == "config":
         raise UsageError("`enrelm config` takes no run file of its own", "name another command")
-    if first in COMMANDS:
-        given = {name: value for name, value in parsed(first, rest).items() if name != "config"}
-        for name, value in given.items():
-            option = options_of(first)[name]
-            option.check(option.value(value))
-            _refuse_signatures(value)
-        return first, given
-    if len(words) > 1 or not _may_be_a_model(first):
+    if first not in COMMANDS:
         close = get_close_matches(first, COMMANDS, n=1)
         hint = f"did you mean {close[0]}?" if close else "name a command such as fit, or a saved model"
         raise UsageError(f"there is no command {first!r}", hint)
+    typed = parsed(first, rest)
+    path = typed.pop("config", None)
+    for name, value in typed.items():
+        option = options_of(first)[name]
+        option.check(option.value(value))
+        _refuse_signatures(value)
+    return first, {**({} if path is None else of_file(path, first, KnownOptions())), **typed}
+
+
+def _of_model(path: str, screen: Screen) -> tuple[str, dict[str, Any]]:
+    """The fit that made a model. Which files validated is not known there."""
     startup.import_pyarrow()
     from enrelm_cli.commands.recipe import recipe_of
     from enrelm_cli.commands.saved import load_models
 
-    return "fit", dict(recipe_of(load_models(first)))
+    given = dict(recipe_of(load_models(path)))
+    if given.pop("validation", None):
+        note(screen, "the fit had --validation files, whose names a model does not keep: add them")
+    return "fit", given
 
 
 def _refuse_signatures(value: Any) -> None:
@@ -81,7 +100,7 @@ def run_file(name: str, options: Mapping[str, Option], given: Mapping[str, Any])
     """The run file: what is given as keys, every other option as a comment with its default."""
     lines = [
         f"# Options of `enrelm {name} --config FILE`; the command line and ENRELM_... variables override them.",
-        "# The value after a # is the default. Paths are as on the command line.",
+        "# Options after a # are not set: they show the default, or in capitals what the option takes.",
         f"[{name}]",
     ]
     panels = sorted({option.panel for option in options.values()}, key=lambda one: PANELS.index(one) if one else -1)
