@@ -297,7 +297,7 @@ def test_the_gate_is_on_the_worst_target(folder: Path, tmp_path: Path) -> None:
     ("words", "code", "why"),
     [
         (("-t", "a,kind"), 3, "several targets are numbers: fit 'kind' on its own"),
-        (("-t", "a,b", "--task", "classification"), 2, "classes of one target"),
+        (("-t", "a,b", "--task", "classification"), 2, "takes one target"),
         (("-t", "a,missing"), 3, "there is no column 'missing' (--target)"),
         (("-t", "a,b", "--inputs", "b,x"), 2, "named in both"),
     ],

@@ -109,7 +109,7 @@ def test_a_file_with_odd_groups_is_no_model(folder: Path) -> None:
         (("--validation", "1.csv"), "--validation names the files"),
         (("--split", "shuffle"), "--split shuffle deals rows by their place"),
         (("--folds", 5), "--folds sums the rows of each fold"),
-        (("--group", "who", "--inputs", "a,b,who"), "'who' is an input and names groups"),
+        (("--group", "who", "--inputs", "a,b,who"), "'who' is both an input and a --group column"),
     ],
 )
 def test_splits_that_later_rows_cannot_follow_are_refused_with_the_reason(
