@@ -104,7 +104,7 @@ test-onnx: $(VENV)-onnx/.installed
 	$(VENV)-onnx/bin/python -m pytest tests/commands/test_onnx.py
 
 test-s3: $(VENV)-s3/.installed
-	$(VENV)-s3/bin/python -m pytest --slow tests/table/test_remote.py
+	$(VENV)-s3/bin/python -m pytest --slow tests/table/test_remote.py tests/table/test_stores.py tests/table/test_downloads.py
 
 test-nngp: $(VENV)-nngp/.installed
 	$(VENV)-nngp/bin/python -m pytest tests/kernels/test_nngp.py

@@ -34,6 +34,7 @@ BASE = (
     "columns",
     "__init__",
     "__main__",
+    "downloads",
     "errors",
     "extras",
     "fields",

@@ -17,7 +17,7 @@ from typing import IO, Any, BinaryIO
 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.output_formats import ENDINGS
-from enrelm_cli.remote import address_of, is_remote, upload
+from enrelm_cli.remote import address_of, check_bucket, covers, is_remote, upload
 
 # Errors of a disk without room.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -57,9 +57,10 @@ def check_outputs(inputs: Sequence[str], outputs: Sequence[Output]) -> None:
     written: dict[object, Output] = {}
     for output in (*outputs, Output("stdout", "-", "predictions")):
         identity = _identity(output.path, 1)
-        if identity is not None and identity in read:
+        also = read.get(identity) or _pattern_over(output.path, inputs)
+        if also is not None:
             raise UsageError(
-                f"{_typed(output)} is also an input, {read[identity]}: nothing was read or written",
+                f"{_typed(output)} is also an input, {also}: nothing was read or written",
                 "give the output a name of its own",
             )
         if identity is not None and output.option != "stdout":
@@ -70,6 +71,12 @@ def check_outputs(inputs: Sequence[str], outputs: Sequence[Output]) -> None:
             written[identity] = output
             _check_ending(output)
         check_writable(output.path)
+
+
+def _pattern_over(path: str, inputs: Sequence[str]) -> str | None:
+    """The first of the inputs that names this object among others: what it names now is known only to the store."""
+    remote = [spec for spec in inputs if is_remote(spec)] if is_remote(path) else []
+    return next((spec for spec in remote if covers(address_of(spec), address_of(path))), None)
 
 
 def _typed(output: Output) -> str:
@@ -90,7 +97,8 @@ def expanded(spec: str) -> list[str]:
     """The files that a path or a glob names, sorted."""
     if spec == "-" or os.path.exists(spec) or is_remote(spec) or not glob.has_magic(spec):
         return [spec]
-    return sorted(path for path in glob.glob(spec, recursive=True) if not os.path.isdir(path))
+    # A set: two ** find a file in more than one way.
+    return sorted({path for path in glob.glob(spec, recursive=True) if not os.path.isdir(path)})
 
 
 def _identity(path: str, stream: int) -> object:
@@ -120,8 +128,10 @@ def check_writable(path: str) -> None:
     if path == "-" or _descriptor(path) is not None:
         return
     if is_remote(path):
-        if not address_of(path).is_object:
-            raise UsageError(f"{path}: nothing can be written there", "give a path, s3:// or gs://")
+        address = address_of(path)
+        if not address.is_object:
+            raise UsageError(f"{address.label}: nothing can be written there", "name a path, s3:// or gs:// with -o")
+        check_bucket(address)
         return
     try:
         target = Path(os.path.realpath(path))
@@ -152,13 +162,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = os.fspath(path)
     if is_remote(path):
-        import tempfile
-
-        with tempfile.NamedTemporaryFile(prefix="enrelm-upload-") as file:
-            writer = _Writer(file, path)  # type: ignore[arg-type]
-            yield writer  # type: ignore[misc]
-            writer.flush()
-            upload(file.name, address_of(path))
+        yield from _uploaded(path)
         return
     if is_stdout(path):
         # Also as /dev/stdout: a file behind it is the shell's, which may append to it.
@@ -200,6 +204,27 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.remove(temporary)
         raise
     _sync_folder(folder)
+
+
+def _uploaded(path: str) -> Iterator[BinaryIO]:
+    """To an object store: here first, then there. What the store does not take stays here: it may be hours of work."""
+    import tempfile
+
+    handle, here = tempfile.mkstemp(prefix="enrelm-upload-", suffix=os.path.splitext(path)[1])
+    refused = False
+    try:
+        with open(handle, "w+b") as file:
+            writer = _Writer(file, path)
+            yield writer  # type: ignore[misc]
+            writer.flush()
+        try:
+            upload(here, address_of(path))
+        except UsageError as problem:
+            refused = True
+            raise UsageError(problem.problem, f"{problem.hint}; what was to be written is in {here}") from problem
+    finally:
+        if not refused:
+            os.remove(here)
 
 
 def _passed_on(stream: BinaryIO, path: str) -> Iterator[BinaryIO]:

@@ -1,4 +1,4 @@
-"""Files that are not on this machine: objects in S3 and Google Cloud Storage, and public https:// files.
+"""Files that are not on this machine: their addresses, and objects in S3 and Google Cloud Storage.
 
 Credentials come from where every tool for these stores looks for them (environment variables, profiles, the machine's
 own role), never from an option or an address: those end up in shell histories, logs and model files.
@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from enrelm_cli.errors import DataError, UsageError, UserError
-from enrelm_cli.sizes import human_bytes, parse_size
+from enrelm_cli.sizes import human_bytes
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
 
 _STORES = ("s3", "gs")
 _PART = 8 << 20
-# Seconds: for a connection, for an answer, and for a whole download.
-_CONNECT, _ANSWER, _DOWNLOAD = 10, 60, 3600
-_DEFAULT_LIMIT = 10 << 30
+_LARGEST_COPY = 5 << 30  # that S3 makes in one step
+_CONNECT, _ANSWER = 10, 60  # seconds
 _MAGIC = "*?["
+_TO_ITS_END = "read to its end"
+_DENIED = re.compile(r"ACCESS_DENIED|PERMISSION_DENIED|\b403\b")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Address:
     host: str  # the bucket of an object
     path: str  # without the leading slash
     query: str = field(default="", repr=False)
-    anonymous: bool = False
+    anonymous: bool | None = None  # read without credentials; None: the command has no option to say so
 
     @property
     def label(self) -> str:
@@ -65,12 +67,11 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
-def address_of(text: str, anonymous: bool = False) -> Address:
+def address_of(text: str, anonymous: bool | None = None) -> Address:
     parts = _split(text)
     if parts.scheme not in (*_STORES, "https", "http"):
-        raise UsageError(
-            f"{parts.scheme}:// is not an address that can be read", "use a path, s3://, gs:// or https://"
-        )
+        instead = _INSTEAD.get(parts.scheme, "use a path, s3://, gs:// or https://")
+        raise UsageError(f"{parts.scheme}:// is not an address that can be read", instead)
     if parts.username or parts.password or "@" in parts.netloc:
         raise UsageError(f"{_without_secrets(parts)}: an address must not hold credentials", _CREDENTIALS[parts.scheme])
     if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
@@ -80,10 +81,25 @@ def address_of(text: str, anonymous: bool = False) -> Address:
     if parts.scheme in _STORES:
         # In a key ? and # are letters like others.
         key = text.split("://", 1)[1].split("/", 1)[1]
-        return Address(parts.scheme, parts.netloc, key, "", anonymous)
+        return _checked(Address(parts.scheme, parts.netloc, key, "", anonymous))
     return Address(parts.scheme, parts.netloc, parts.path.lstrip("/"), parts.query)
 
 
+def _checked(address: Address) -> Address:
+    """What no client of a store takes."""
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", address.host):
+        raise UsageError(f"{address.label}: {address.host} cannot be the name of a bucket", "check the address")
+    if "//" in f"/{address.path}":
+        raise UsageError(f"{address.label}: a key with nothing between two slashes", "use a key without //")
+    return address
+
+
+_INSTEAD = {
+    "s3a": "write s3:// instead of s3a://",
+    "s3n": "write s3:// instead of s3n://",
+    "gcs": "write gs:// instead of gcs://",
+    "file": "give the path alone, without file://",
+}
 _CREDENTIALS = {
     "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
     "gs": "set GOOGLE_APPLICATION_CREDENTIALS to the path of a key file",
@@ -92,10 +108,19 @@ _CREDENTIALS = {
 }
 
 
-def _split(url: str) -> SplitResult:
+def _split(url: str, called: str | None = None) -> SplitResult:
+    """Its parts. `called`: the address in messages, where its own text, which may hold a secret, is not shown."""
     from urllib.parse import urlsplit
 
-    return urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # which is looked at only now
+    except ValueError:
+        called = called or f"{url.split('://', 1)[0]}://..."
+        raise UsageError(
+            f"{called}: the host or the port in this address is malformed", "for example http://localhost:9000/t.csv"
+        ) from None
+    return parts
 
 
 def without_signature(text: str) -> str:
@@ -111,6 +136,10 @@ def _without_secrets(parts: SplitResult) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ object stores
+
+
+def _store_of(address: Address) -> Any:
+    return _store(address.scheme, bool(address.anonymous), address.host)
 
 
 @cache
@@ -134,25 +163,39 @@ def _store(scheme: str, anonymous: bool, bucket: str) -> Any:
     }
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     if region is None and "endpoint_override" not in options:
-        region = fs.resolve_s3_region(bucket)
+        region = _region(bucket)
     return fs.S3FileSystem(region=region, **options)
 
 
+def _region(bucket: str) -> str:
+    from pyarrow.fs import resolve_s3_region
+
+    try:
+        return str(resolve_s3_region(bucket))
+    except OSError as error:
+        raise FileNotFoundError(bucket) if "not found" in str(error) else error from None
+
+
 def _s3_endpoint() -> dict[str, Any]:
-    """AWS_ENDPOINT_URL, which pyarrow does not read."""
-    url = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    if not url:
-        return {}
-    parts = _split(url if "://" in url else f"https://{url}")
-    return {"endpoint_override": parts.netloc + parts.path.rstrip("/"), "scheme": parts.scheme}
+    parts = _server("https", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    return {"endpoint_override": parts.netloc + parts.path.rstrip("/"), "scheme": parts.scheme} if parts else {}
 
 
 def _gcs_endpoint() -> dict[str, Any]:
-    url = os.environ.get("STORAGE_EMULATOR_HOST")
-    if not url:
-        return {}
-    parts = _split(url if "://" in url else f"http://{url}")
-    return {"endpoint_override": parts.netloc, "scheme": parts.scheme}
+    parts = _server("http", "STORAGE_EMULATOR_HOST")
+    return {"endpoint_override": parts.netloc, "scheme": parts.scheme} if parts else {}
+
+
+def _server(scheme: str, *names: str) -> SplitResult | None:
+    """What the first of these environment variables that is set names; pyarrow does not read them."""
+    name = next((one for one in names if os.environ.get(one)), None)
+    if name is None:
+        return None
+    url = os.environ[name]
+    parts = _split(url if "://" in url else f"{scheme}://{url}", name)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"{name} is not the address of a server", f"for example {name}=http://localhost:9000")
+    return parts
 
 
 @contextmanager
@@ -161,24 +204,55 @@ def _told(address: Address, doing: str, kind: type[UserError] = DataError) -> It
     try:
         yield
     except FileNotFoundError as error:
-        raise DataError(f"{address.label}: no such object", "check the bucket and the key") from error
+        raise _absent(address, kind) from error
+    except (OSError, ValueError) as error:  # Arrow's own, too
+        problem = f"{address.label}: cannot be {doing} ({_reason(error)})"
+        raise kind(problem, _hint(address, str(error), doing)) from error
+
+
+def _absent(address: Address, kind: type[UserError]) -> UserError:
+    with suppress(OSError):  # of the second question: the answer to the first is known
+        if _bucket_is_missing(address):
+            return kind(f"{address.label}: there is no bucket {address.host}", "check its name, or create it first")
+    return kind(f"{address.label}: no such object", "check the bucket and the key")
+
+
+def _bucket_is_missing(address: Address) -> bool:
+    """As far as one may ask: who may not list a bucket may still read and write its objects."""
+    from pyarrow.fs import FileType
+
+    try:
+        return bool(_store_of(address).get_file_info(address.host).type == FileType.NotFound)
+    except FileNotFoundError:
+        return True
     except OSError as error:
-        raise kind(f"{address.label}: cannot be {doing} ({_reason(error)})", _hint(address, str(error))) from error
+        if _DENIED.search(str(error)):
+            return False
+        raise
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: Exception) -> str:
     """The heart of a client's long sentence, which may quote what was sent."""
     text = str(error)
     for mark in ("AWS Error ", "Error "):
         if mark in text:
             return mark + text.split(mark, 1)[1].split(" during ", 1)[0].split(":", 1)[0]
-    return (error.strerror or text).split("\n", 1)[0][:120]
+    return (getattr(error, "strerror", None) or text).split("\n", 1)[0][:120]
 
 
-def _hint(address: Address, text: str) -> str:
-    if "ACCESS_DENIED" in text or "403" in text or "redentials" in text:
-        return f"{_CREDENTIALS[address.scheme]}; for a public bucket add --anonymous"
-    return "check the address, the network and AWS_ENDPOINT_URL" if address.scheme == "s3" else "check the network"
+def _hint(address: Address, text: str, doing: str) -> str:
+    if not _DENIED.search(text) and "redentials" not in text:
+        if doing == _TO_ITS_END:
+            return "the connection or the store failed: try again"
+        return "check the address, the network and AWS_ENDPOINT_URL" if address.scheme == "s3" else "check the network"
+    credentials = _CREDENTIALS[address.scheme]
+    if doing == "written":
+        return f"{credentials}; writing takes the permissions to put, get and delete objects"
+    if address.anonymous is None:
+        return f"{credentials}; a public object can be read at its https:// address"
+    if address.anonymous:
+        return f"leave out --anonymous; {credentials}"
+    return f"{credentials}; for a public bucket add --anonymous"
 
 
 def seen(address: Address) -> Seen:
@@ -186,7 +260,7 @@ def seen(address: Address) -> Seen:
     from pyarrow.fs import FileType
 
     with _told(address, "read"):
-        info = _store(address.scheme, address.anonymous, address.host).get_file_info(address.key)
+        info = _store_of(address).get_file_info(address.key)
         if info.type == FileType.NotFound:
             raise FileNotFoundError
     if info.type == FileType.Directory:
@@ -195,32 +269,49 @@ def seen(address: Address) -> Seen:
 
 
 def matching(address: Address) -> list[Address]:
-    """The objects that a pattern names, sorted; the address itself where it is none."""
-    if not any(letter in address.path for letter in _MAGIC) or not address.is_object:
+    """The objects that a pattern names, sorted; the address itself where it is none, or a key that is there."""
+    if not _is_magic(address.path) or not address.is_object:
         return [address]
     from pyarrow.fs import FileSelector, FileType
 
-    fixed = address.path.split("/")[:-1]
-    depth = next((i for i, part in enumerate(fixed) if any(letter in part for letter in _MAGIC)), len(fixed))
-    folder = "/".join([address.host, *fixed[:depth]])
+    *folders, last = address.path.split("/")
+    depth = next((place for place, part in enumerate(folders) if _is_magic(part)), len(folders))
+    folder, deep = "/".join([address.host, *folders[:depth]]), depth < len(folders) or last == "**"
     with _told(address, "listed"):
-        store = _store(address.scheme, address.anonymous, address.host)
-        infos = store.get_file_info(FileSelector(folder, recursive=depth < len(fixed), allow_not_found=True))
+        infos = _store_of(address).get_file_info(FileSelector(folder, recursive=deep, allow_not_found=True))
+        if not infos and _bucket_is_missing(address):
+            raise FileNotFoundError
     keys = [info.path.split("/", 1)[1] for info in infos if info.type == FileType.File]
-    found = sorted(key for key in keys if _matches(key, address.path))
-    return [Address(address.scheme, address.host, key, "", address.anonymous) for key in found]
+    if address.path in keys:
+        return [address]
+    found = sorted(key for key in keys if _matches(key.split("/"), address.path.split("/")))
+    return [replace(address, path=key) for key in found]
 
 
-def _matches(key: str, pattern: str) -> bool:
-    """A star stays within its folder, as in a shell."""
-    names, patterns = key.split("/"), pattern.split("/")
-    return len(names) == len(patterns) and all(map(fnmatch.fnmatchcase, names, patterns))
+def _is_magic(text: str) -> bool:
+    return any(letter in text for letter in _MAGIC)
+
+
+def covers(pattern: Address, one: Address) -> bool:
+    """Whether this object is among those that a pattern names."""
+    same = pattern.is_object and (pattern.scheme, pattern.host) == (one.scheme, one.host)
+    return same and _matches(one.path.split("/"), pattern.path.split("/"))
+
+
+def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
+    """As glob does on a disk: a star stays within its folder, ** is any folders or none, neither is a hidden name."""
+    if not names or not patterns:
+        return not names and all(pattern == "**" for pattern in patterns)
+    hidden = names[0].startswith(".") and not patterns[0].startswith(".")
+    if patterns[0] == "**":
+        return _matches(names, patterns[1:]) or (not hidden and _matches(names[1:], patterns))
+    return not hidden and fnmatch.fnmatchcase(names[0], patterns[0]) and _matches(names[1:], patterns[1:])
 
 
 def open_object(address: Address) -> BinaryIO:
     """Any byte range of an object can be read; what goes wrong on the way is a data error."""
     with _told(address, "read"):
-        raw = _store(address.scheme, address.anonymous, address.host).open_input_file(address.key)
+        raw = _store_of(address).open_input_file(address.key)
     return _Object(raw, address)  # type: ignore[return-value]
 
 
@@ -232,8 +323,13 @@ class _Object:
         self._address = address
 
     def read(self, size: int = -1, /) -> bytes:
-        with _told(self._address, "read to its end"):
+        with _told(self._address, _TO_ITS_END):
             return self._raw.read(None if size < 0 else size)  # type: ignore[no-any-return]
+
+    def read_buffer(self, size: int = -1, /) -> Any:
+        """What Arrow calls instead, if it is there."""
+        with _told(self._address, _TO_ITS_END):
+            return self._raw.read_buffer(None if size < 0 else size)
 
     def __enter__(self) -> _Object:
         return self
@@ -245,104 +341,33 @@ class _Object:
         return getattr(self._raw, name)
 
 
-def fetch(address: Address, limit: int | None = None) -> BinaryIO:
-    """All of a remote file, as a local one without a name. The caller closes it."""
-    import tempfile
-
-    source: Any = open_object(address) if address.is_object else Download(address)
-    file = tempfile.TemporaryFile(prefix="enrelm-")  # noqa: SIM115
-    try:
-        while part := source.read(_PART):
-            file.write(part)
-            if limit is not None and file.tell() > limit:
-                raise DataError(f"{address.label}: larger than {human_bytes(limit)}", "download it first")
-    except BaseException:
-        file.close()
-        raise
-    file.seek(0)
-    return file
+def check_bucket(address: Address) -> None:
+    """Before hours of work: whether there is a place for what they make."""
+    if address.path.endswith("/"):
+        raise UsageError(f"cannot write {address.label}: it is a folder", f"name an object: {address.label}NAME")
+    with _told(address, "written", UsageError):
+        if _bucket_is_missing(address):
+            raise FileNotFoundError
 
 
 def upload(path: str, address: Address) -> None:
-    """A whole local file as an object: a store shows it when its last byte is there, or not at all."""
-    with _told(address, "written", UsageError), open(path, "rb") as file:
-        store = _store(address.scheme, address.anonymous, address.host)
-        # As it is: pyarrow would compress what is called .gz once more.
-        with store.open_output_stream(address.key, compression=None) as stream:
-            while part := file.read(_PART):
-                stream.write(part)
+    """A whole local file as an object, or none; what was there before stays until then.
 
-
-# ------------------------------------------------------------------------------------------------ https
-
-
-class Download:
-    """A public file as it arrives, within limits of size and time."""
-
-    def __init__(self, address: Address) -> None:
-        from urllib.error import HTTPError, URLError
-        from urllib.request import Request, urlopen
-
-        self._label = address.label
-        self._limit = _download_limit()
-        self._until = time.monotonic() + _DOWNLOAD
-        self._got = 0
-        url = address.label + (f"?{address.query}" if address.query else "")
+    An upload that an exception or a signal breaks off is completed by pyarrow, which knows no other end, with the bytes
+    that are there. So it goes to a hidden key beside its place, and the store copies it from there in one step.
+    """
+    if address.scheme == "s3" and os.path.getsize(path) > _LARGEST_COPY:
+        problem = f"{address.label}: cannot be written (S3 copies at most {human_bytes(_LARGEST_COPY)} in one step)"
+        raise UsageError(problem, "use `aws s3 cp`")
+    hidden = "/".join([*address.key.split("/")[:-1], f".enrelm-{secrets.token_hex(8)}.tmp"])
+    with _told(address, "written", UsageError):
+        store = _store_of(address)
         try:
-            self._answer = urlopen(Request(url, headers={"User-Agent": "enrelm"}), timeout=_ANSWER)
-        except (URLError, OSError, ValueError) as error:
-            if isinstance(error, HTTPError):
-                error.close()  # it is the answer, too
-            raise DataError(f"{self._label}: cannot be read ({_why(error)})", "check the address") from error
-        length = self._answer.headers.get("Content-Length") or ""
-        self.size = int(length) if length.isdigit() else None
-        with self._closing_on_failure():
-            self._check(self.size or 0)
-
-    def read(self, size: int = -1, /) -> bytes:
-        with self._closing_on_failure():
-            return self._read(size)
-
-    @contextmanager
-    def _closing_on_failure(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            self._answer.close()
-            raise
-
-    def _read(self, size: int) -> bytes:
-        from http.client import HTTPException
-
-        try:
-            part: bytes = self._answer.read(size if size >= 0 else None)
-        except (OSError, HTTPException) as error:
-            raise DataError(f"{self._label}: the download broke off ({_why(error)})", "try again") from error
-        self._got += len(part)
-        self._check(self._got)
-        if not part and self.size is not None and self._got < self.size:
-            raise DataError(f"{self._label}: the download broke off after {human_bytes(self._got)}", "try again")
-        return part
-
-    def _check(self, size: int) -> None:
-        if size > self._limit:
-            raise DataError(
-                f"{self._label}: larger than {human_bytes(self._limit)}",
-                "download it first, or allow more with ENRELM_DOWNLOAD_LIMIT=50G",
-            )
-        if time.monotonic() > self._until:
-            raise DataError(f"{self._label}: not complete after {_DOWNLOAD // 60} minutes", "download it first")
-
-
-def _download_limit() -> int:
-    given = os.environ.get("ENRELM_DOWNLOAD_LIMIT")
-    try:
-        return parse_size(given) if given else _DEFAULT_LIMIT
-    except ValueError as problem:
-        raise UsageError(f"ENRELM_DOWNLOAD_LIMIT={given} {problem}", "for example ENRELM_DOWNLOAD_LIMIT=50G") from None
-
-
-def _why(error: BaseException) -> str:
-    code = getattr(error, "code", None)
-    reason = str(getattr(error, "reason", "") or error or type(error).__name__)
-    return f"{code} {reason}" if code else reason.split("\n", 1)[0][:120]
+            # As it is: pyarrow would compress what is called .gz once more.
+            with open(path, "rb") as file, store.open_output_stream(hidden, compression=None) as stream:
+                while part := file.read(_PART):
+                    stream.write(part)
+            store.copy_file(hidden, address.key)
+        finally:
+            with suppress(OSError):  # it was never there, or may not be deleted: the object itself is whole
+                store.delete_file(hidden)

@@ -198,7 +198,7 @@ def table_contributions(model: Model, table: ArrowSource, engine: Engine) -> tup
 def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport | TargetsPredict:
     """Stream the table through the model: bounded memory, rows in their order, the file whole or not there."""
     timer = Stopwatch()
-    loaded = load_models(path)
+    loaded = load_models(path, wanted.read.anonymous)
     models = loaded if isinstance(loaded, TargetModels) else None
     model = loaded.models[0] if isinstance(loaded, TargetModels) else loaded
     model.network.require()

@@ -26,15 +26,17 @@ def save(report: Saved, model: Model | TargetModels, path: str) -> Saved:
     return replace(report, model=path, timings=timings)
 
 
-def load_models(path: str) -> Model | TargetModels:
-    """Of one target, or of several."""
-    document = artifact.load(path)
+def load_models(path: str, anonymous: bool | None = None) -> Model | TargetModels:
+    """Of one target, or of several. `anonymous`: an object, without credentials."""
+    document = artifact.load(path, anonymous=anonymous)
     return TargetModels.from_document(document) if is_of_targets(document) else Model.from_document(document)
 
 
-def load_model(path: str, why: str = "this takes one", target: str | None = None) -> Model:
+def load_model(
+    path: str, why: str = "this takes one", target: str | None = None, anonymous: bool | None = None
+) -> Model:
     """Of one target: the named one of several. `why`: what takes one only."""
-    model = load_models(path)
+    model = load_models(path, anonymous)
     if isinstance(model, TargetModels):
         if target is None:
             named = ", ".join(model.targets)

@@ -26,11 +26,12 @@ try:
 except ImportError:  # Windows: the last of two at once wins
     fcntl = None  # type: ignore[assignment]
 
+from enrelm_cli.downloads import fetch
 from enrelm_cli.errors import DataError, ModelFileError, UsageError
 from enrelm_cli.model.document import canonical, checksums, fresh, is_text, verify
 from enrelm_cli.model.problems import AGAIN, GIVE_MODEL, Problem, damaged, reason, shown
 from enrelm_cli.model.reader import LIMIT_VARIABLE, Reader
-from enrelm_cli.remote import address_of, fetch, is_remote
+from enrelm_cli.remote import address_of, is_remote
 from enrelm_cli.sizes import parse_size
 
 FORMAT = "enrelm-model"
@@ -44,9 +45,10 @@ _PROTOCOL = 4  # fixed: Python's own default changes with its version, and the b
 def locked(path: str | None) -> Iterator[None]:
     """Nobody else who asks changes this file meanwhile; a process that is killed lets go. None: nothing to lock.
 
-    A file is replaced as a whole, so that the one under the name may be another by the time its lock is ours.
+    A file is replaced as a whole, so that the one under the name may be another by the time its lock is ours. Object
+    stores have no locks.
     """
-    if path is None or fcntl is None:
+    if path is None or fcntl is None or is_remote(path):
         yield
         return
     while True:
@@ -111,14 +113,15 @@ def _remedy(error: OSError) -> str:
     return "check that the folder may be written to, or choose another with -o"
 
 
-def load(path: str, limit: int | None = None) -> dict[str, Any]:
+def load(path: str, limit: int | None = None, anonymous: bool | None = None) -> dict[str, Any]:
     """The document of a model file. Runs nothing that the file says; whatever is wrong with it is a ModelFileError.
 
-    `limit` bounds the memory, in bytes, that the file may claim: by default ENRELM_MODEL_LIMIT, or 4 GiB.
+    `limit` bounds the memory, in bytes, that the file may claim: by default ENRELM_MODEL_LIMIT, or 4 GiB. `anonymous`:
+    see `Address`.
     """
     limit = _limit_from_environment() if limit is None else limit
     try:
-        with opened(path, limit) as file:
+        with opened(path, limit, anonymous) as file:
             return _read_document(file, os.fstat(file.fileno()).st_size, limit)
     except Problem as problem:
         raise ModelFileError(f"{shown(path)} {problem.problem}", problem.hint) from problem
@@ -134,12 +137,12 @@ def _limit_from_environment() -> int:
         raise UsageError(f"{LIMIT_VARIABLE}={shown(text)} {problem}", f"write it like {LIMIT_VARIABLE}=8GiB") from None
 
 
-def opened(path: str, limit: int | None = None) -> BinaryIO:
+def opened(path: str, limit: int | None = None, anonymous: bool | None = None) -> BinaryIO:
     """The bytes of a model file, here or in an object store; what is wrong with it is a ModelFileError or a Problem."""
     if not is_remote(path):
         return _open_regular(path)
     try:
-        return fetch(address_of(path), limit)
+        return fetch(address_of(path, anonymous), limit)
     except DataError as error:
         raise ModelFileError(error.problem, error.hint) from error
 

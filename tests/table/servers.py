@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+
+ROWS = "".join(f"{i},{i * i % 17},{i * i}\n" for i in range(60))
+CSV = ("x,z,y\n" + ROWS).encode()
+FIT = ("-t", "y", "--variant", "approximate")
+
+Put = Callable[[str, bytes], None]
+Get = Callable[[str], bytes]
 
 
 class Way:

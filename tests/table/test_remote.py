@@ -6,12 +6,8 @@ import bz2
 import gzip
 import io
 import json
-import socket
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -27,12 +23,7 @@ import pytest
 from enrelm_cli import remote
 from enrelm_cli.errors import UsageError
 from tests.cli_runner import run, succeed
-from tests.table.servers import Way
-
-ROWS = "".join(f"{i},{i * i % 17},{i * i}\n" for i in range(60))
-CSV = ("x,z,y\n" + ROWS).encode()
-FIT = ("-t", "y", "--variant", "approximate")
-
+from tests.table.servers import CSV, FIT, Get, Put, Way
 
 # ------------------------------------------------------------------------------------------------ addresses
 
@@ -46,6 +37,13 @@ FIT = ("-t", "y", "--variant", "approximate")
         ("http://example.org/t.csv", "unencrypted"),
         ("s3://bucket", "names no file"),
         ("https://host/", "names no file"),
+        ("http://[::1/t.csv?sign=hush", "malformed"),
+        ("http://127.0.0.1:hush/t.csv", "malformed"),
+        ("s3://buck:hush/t.csv", "malformed"),
+        ("s3://[b]/t.csv", "s3://"),
+        ("s3://b*/t.csv", "name of a bucket"),
+        ("s3://bucket/a//t.csv", "two slashes"),
+        ("gs://bucket//t.csv", "two slashes"),
     ],
 )
 def test_an_address_that_is_none_is_a_usage_error_without_its_secrets(text: str, said: str) -> None:
@@ -53,6 +51,21 @@ def test_an_address_that_is_none_is_a_usage_error_without_its_secrets(text: str,
         remote.address_of(text)
     assert said in caught.value.problem
     assert "hush" not in f"{caught.value.problem} {caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("s3a://bucket/t.csv", "write s3://"),
+        ("gcs://bucket/t.csv", "write gs://"),
+        ("file:///data/t.csv", "give the path alone"),
+        ("ftp://host/t.csv", "use a path"),
+    ],
+)
+def test_an_address_of_another_kind_comes_with_what_to_write_instead(text: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        remote.address_of(text)
+    assert hint in (caught.value.hint or "")
 
 
 def test_the_signature_of_an_address_stays_out_of_messages() -> None:
@@ -133,43 +146,6 @@ def test_nothing_is_written_to_a_web_server(web: str, tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ S3
-
-Put = Callable[[str, bytes], None]
-Get = Callable[[str], bytes]
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[tuple[Put, Get, int]]:
-    server_of = pytest.importorskip("moto.server", reason="moto[server] is not installed: make test-s3")
-    boto3 = pytest.importorskip("boto3")
-    server = server_of.ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    keys = {"aws_access_key_id": "someone", "aws_secret_access_key": "hush", "region_name": "us-east-1"}
-    client = boto3.client("s3", endpoint_url=f"http://{host}:{port}", **keys)
-    client.create_bucket(Bucket="shop")
-
-    def put(key: str, content: bytes) -> None:
-        acl = "public-read" if key.startswith("public/") else "private"
-        client.put_object(Bucket="shop", Key=key, Body=content, ACL=acl)
-
-    def get(key: str) -> bytes:
-        return client.get_object(Bucket="shop", Key=key)["Body"].read()  # type: ignore[no-any-return]
-
-    yield put, get, port
-    server.stop()
-
-
-@pytest.fixture
-def store(s3: tuple[Put, Get, int], monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Put, Get]]:
-    put, get, port = s3
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hush")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    remote._store.cache_clear()
-    yield put, get
-    remote._store.cache_clear()
 
 
 def test_objects_globs_and_parquet_are_fitted_as_files_are(store: tuple[Put, Get], tmp_path: Path) -> None:
@@ -263,7 +239,8 @@ def test_a_connection_that_breaks_while_predicting_leaves_the_old_file(
             outcome = run("predict", tmp_path / "m.joblib", f"s3://shop/{key}", "-o", out)
         assert outcome.code == 3, outcome.stderr
         assert (outcome.stderr.count("error:"), out.read_bytes()) == (1, b"old")
-        assert f"s3://shop/{key}" in outcome.stderr
+        assert f"s3://shop/{key}: cannot be read to its end" in outcome.stderr
+        assert "the connection or the store failed: try again" in outcome.stderr
         assert "hush" not in outcome.stderr
 
 
@@ -356,32 +333,6 @@ def test_no_secret_reaches_a_message_a_page_a_log_or_a_model(
 
 
 # ------------------------------------------------------------------------------------------------ Google Cloud Storage
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) == 0
-
-
-@pytest.fixture
-def google(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    pytest.importorskip("gcp_storage_emulator", reason="no emulator of it: make test-s3")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    words = ("start", "--host", "127.0.0.1", "--port", str(port), "--in-memory", "--default-bucket", "shop")
-    # A process of its own: it waits for its clients to hang up before it stops.
-    server = subprocess.Popen([sys.executable, "-m", "gcp_storage_emulator", *words], stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 60
-    while not _answers(port):
-        assert server.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
-    remote._store.cache_clear()
-    yield
-    server.kill()
-    server.wait()
-    remote._store.cache_clear()
 
 
 def test_google_objects_are_read_and_written_as_those_of_s3(google: None, tmp_path: Path) -> None:

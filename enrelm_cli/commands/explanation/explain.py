@@ -70,7 +70,7 @@ def explain(
     target: str | None = None,
 ) -> ExplainReport:
     """One pass over the rows, then everything from its even sample."""
-    model = load_model(path, "one is explained at a time: name it with --target", target)
+    model = load_model(path, "one is explained at a time: name it with --target", target, read.anonymous)
     if engine.elsewhere:
         check_files(sources)
     return explain_model(model, tuple(sources), wanted, read, engine, path)

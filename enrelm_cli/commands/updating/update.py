@@ -26,6 +26,7 @@ from enrelm_cli.commands.updating.telling import (
     whose,
 )
 from enrelm_cli.errors import DataError, GateError, UsageError
+from enrelm_cli.files import check_writable
 from enrelm_cli.fold.folds import Engine
 from enrelm_cli.inputs.classes.rare import KeptClasses
 from enrelm_cli.inputs.classes.scale import ClassScale, ModelScale
@@ -41,6 +42,7 @@ from enrelm_cli.model.updating.frozen import frozen_document
 from enrelm_cli.model.updating.kept import Kept, KeptSums, merged
 from enrelm_cli.names import meant
 from enrelm_cli.phase_one.phase_one import Basis
+from enrelm_cli.remote import is_remote
 from enrelm_cli.report import words
 from enrelm_cli.report.updating.update_report import Change
 from enrelm_cli.settings import MethodSettings, ReadOptions, Roles, SplitSettings
@@ -132,7 +134,7 @@ def like(
 ) -> tuple[AnyReport, AnyModel]:
     """Settings, kernel, landmarks and encoding of another model for the rows of another table: no search."""
     timer = Stopwatch()
-    parent = load_models(path)
+    parent = load_models(path, read.anonymous)
     kept = required(parent, path)
     targets, weight = parent.encoding.targets, parent.encoding.weight
     said = meant(roles.targets, targets)
@@ -173,11 +175,13 @@ class Wanted:
 def update(wanted: Wanted, read: ReadOptions, engine: Engine) -> AnyReport:
     """The sums of the tables are made first; then the file is locked, read again, changed and replaced as a whole."""
     timer = Stopwatch()
-    before = load_models(wanted.path)
-    added, removed = _tables(before, wanted, read, engine)
     own = wanted.output is None or wanted.output == wanted.path
+    if own and is_remote(wanted.path):
+        check_writable(wanted.path)
+    before = load_models(wanted.path, read.anonymous)
+    added, removed = _tables(before, wanted, read, engine)
     with artifact.locked(wanted.path if own else None):
-        model = load_models(wanted.path)
+        model = load_models(wanted.path, read.anonymous)
         if family(model) != family(before):
             raise DataError(f"{wanted.path}: another model was written there meanwhile", "run the command again")
         made = _changed(model, wanted, added, removed, engine)

@@ -12,8 +12,9 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from enrelm_cli.downloads import Download
 from enrelm_cli.errors import DataError
-from enrelm_cli.remote import Address, Download, Seen, open_object, seen
+from enrelm_cli.remote import Address, Seen, open_object, seen
 from enrelm_cli.table.storage.streams import Packing, Readable, Skipped, Transcoded, Unpacked, read_fully
 
 _SPOOL_MEMORY = 256 << 20
