@@ -58,7 +58,7 @@ mutate: $(VENV)/.installed-dev
 test-matrix:
 	.ci/matrix test
 
-# Of what `pip install enrelm` brings: a bill of materials and the licences, into build/.
+# Of what enrelm brings with it when it is installed: a bill of materials and the licences, into build/.
 sbom: $(VENV)/.installed
 	$(BIN)/python .ci/sbom.py build
 

@@ -16,6 +16,16 @@ from enrelm_cli.cli.app import EXIT_CODES, PANELS, app
 
 PAGE = Path(__file__).parent / "commands.md"
 MAN = Path(__file__).parent / "man"
+VARIABLES = Path(__file__).parent / "howto" / "run-files.md"
+
+OF_ANY_OPTION = (
+    "Every option can be set by a variable (ENRELM_LOG_FORMAT=json is `--log-format json`) and in a run file, which"
+    " --config or ENRELM_CONFIG names."
+)
+ORDER = (
+    "The command line wins over variables, these over the command's table of the run file, that over the top of the"
+    " file, and that over the default."
+)
 
 
 @dataclass(frozen=True)
@@ -118,12 +128,6 @@ def man_pages() -> dict[str, str]:
 def _program_page(program: Command, others: list[Command]) -> str:
     listed = [line for one in others for line in (".TP", f".BR enrelm\\-{one.name} (1)", _troff(one.summary))]
     options = [line for _, parameters in program.panels for one in parameters for line in _option(one)]
-    environment = {
-        "NO_COLOR": "No colours.",
-        "COLUMNS": "Width of tables and plots.",
-        "ENRELM_MODEL_LIMIT": "Largest model that is loaded, e.g. 8GiB.",
-        "ENRELM_DOWNLOAD_LIMIT": "Largest https:// file that is read.",
-    }
     return _joined(
         _head("enrelm"),
         [".SH NAME", f"enrelm \\- {_troff(_first(program.summary))}"],
@@ -133,7 +137,7 @@ def _program_page(program: Command, others: list[Command]) -> str:
         [".SH COMMANDS", *listed],
         [".SH OPTIONS", *options],
         _exit_status(),
-        [".SH ENVIRONMENT", *(line for name, text in environment.items() for line in (".TP", f".B {name}", text))],
+        _environment(),
         [".SH EXAMPLES", *_example(program)],
         [".SH SEE ALSO", _see_also([one.name for one in others])],
     )
@@ -154,6 +158,7 @@ def _command_page(command: Command, others: list[Command]) -> str:
         [".SH OPTIONS"],
         *panels,
         _exit_status(),
+        [".SH ENVIRONMENT", _troff(OF_ANY_OPTION), "See", ".BR enrelm (1)."],
         [".SH EXAMPLES", *_example(command)],
         [".SH SEE ALSO", _see_also(["", *(one.name for one in others if one.name != command.name)])],
     )
@@ -190,6 +195,14 @@ def _exit_status() -> list[str]:
     return [".SH EXIT STATUS", *(line for code, text in EXIT_CODES for line in (".TP", f".B {code}", _troff(text)))]
 
 
+def _environment() -> list[str]:
+    """The table of docs/howto/run-files.md, without its links."""
+    rows = re.findall(r"^\| (`.*`.*) \| (.*) \|$", VARIABLES.read_text(encoding="utf-8"), re.MULTILINE)
+    listed = [(names, re.sub(r" \(\[[^]]*\]\([^)]*\)\)", "", text)) for names, text in rows]
+    lines = [line for names, text in listed for line in (".TP", f"\\fB{_troff(names)}\\fR", _troff(text))]
+    return [".SH ENVIRONMENT", _troff(OF_ANY_OPTION), _troff(ORDER), *lines]
+
+
 def _example(command: Command) -> list[str]:
     lines = [
         line if not line.startswith("#") else f"\\fR{line}\\fB" for line in map(_troff, command.examples.splitlines())
@@ -211,6 +224,7 @@ def _first(summary: str) -> str:
 
 def _troff(text: str) -> str:
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "").replace("'", "\\(aq")
+    text = re.sub(r"[^\x00-\x7f]", lambda letter: f"\\[u{ord(letter[0]):04X}]", text)  # whatever encoding man assumes
     return f"\\&{text}" if text.startswith(".") else text
 
 

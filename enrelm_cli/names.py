@@ -52,13 +52,13 @@ def meant(texts: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(matching(full, names)))
 
 
-def close_names(name: str, names: Sequence[str]) -> str:
-    """A hint for a name that is not among the names."""
+def close_names(name: str, names: Sequence[str], called: str = "columns") -> str:
+    """A hint for a name that is not among the names, which are `called` so."""
     lower = {other.lower(): other for other in names}
     close = [] if is_pattern(name, names) else [lower[match] for match in get_close_matches(name.lower(), lower, n=3)]
     if close:
         return "did you mean " + " or ".join(repr(other) for other in close) + "?"
-    return f"its columns are {listed(names)}"
+    return f"its {called} are {listed(names)}"
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

@@ -154,13 +154,27 @@ def test_there_is_a_man_page_for_each_command_and_it_is_up_to_date() -> None:
     assert kept == pages, "run: python docs/make_commands.py"
 
 
+def test_man_pages_are_ascii_and_list_the_variables_of_the_page_on_run_files() -> None:
+    """groff takes other letters for Latin-1 unless it is told otherwise."""
+    pages = make_commands.man_pages()
+    assert all(text.isascii() for text in pages.values())
+    assert "Nystr\\[u00F6]m" in pages["enrelm-fit.1"]
+    assert all(".SH ENVIRONMENT" in text for text in pages.values())
+    table = (ROOT / "docs" / "howto" / "run-files.md").read_text(encoding="utf-8").partition("## Environment variables")
+    variables = re.findall(r"`([A-Z_]+[A-Z])", table[2].partition("##")[0])
+    assert {"ENRELM_CONFIG", "ENRELM_LOG_FORMAT", "ENRELM_MODEL_LIMIT", "NO_COLOR"} <= {*variables}
+    of_program = pages["enrelm.1"].partition(".SH ENVIRONMENT")[2].partition(".SH ")[0]
+    assert "The command line wins over variables" in of_program
+    assert not [name for name in ("ENRELM_<OPTION>", *variables) if name not in of_program]
+
+
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 def test_man_pages_are_sound_and_show_every_option() -> None:
     pages = [str(path) for path in sorted(make_commands.MAN.glob("*.1"))]
-    complaints = subprocess.run(["groff", "-man", "-ww", "-z", "-K", "utf8", *pages], capture_output=True, text=True)
+    complaints = subprocess.run(["groff", "-man", "-ww", "-z", *pages], capture_output=True, text=True)
     assert (complaints.returncode, complaints.stderr) == (0, "")
     for name, command in GROUP.commands.items():
-        words = ["groff", "-man", "-T", "utf8", "-K", "utf8", "-P", "-c", str(make_commands.MAN / f"enrelm-{name}.1")]
+        words = ["groff", "-man", "-T", "utf8", "-P", "-c", str(make_commands.MAN / f"enrelm-{name}.1")]
         shown = re.sub(".\b", "", subprocess.run(words, capture_output=True, text=True, check=True).stdout)
         shown = shown.replace("−", "-").replace("‐", "-")
         missing = [

@@ -331,6 +331,11 @@ def info(model: ModelFile, options: InfoOptions, shown: Shown, screen: Screen) -
     # for programs
     enrelm info model.joblib --format json
     """
+    if options.command and options.report is not None:
+        raise UsageError("--command prints the command alone, and --report writes a page", "leave out one of them")
+    if options.command and shown.format not in ("table", "json"):
+        problem = f"--command prints the command as text or JSON, not as --format {shown.format}"
+        raise UsageError(problem, "type --format json, or leave it out")
     check_drawn([model.path], None, options.report)
     from enrelm_cli.commands import info as library
     from enrelm_cli.commands import recipe

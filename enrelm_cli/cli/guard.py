@@ -6,6 +6,7 @@ import errno
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,7 +15,7 @@ import typer
 from enrelm_cli import __version__
 from enrelm_cli.errors import Exit, UsageError, UserError
 from enrelm_cli.files import FULL, FULL_HINT, to_nowhere
-from enrelm_cli.show.screen import Screen, error, log_line
+from enrelm_cli.show.screen import Screen, error, error_line, log_line
 
 EXIT_CODES = (
     ("0", "ok"),
@@ -60,10 +61,22 @@ def _signals_as_exceptions() -> Iterator[None]:
 
 
 @contextmanager
+def _warnings_as_lines(screen: Screen) -> Iterator[None]:
+    """What a library warns of, as a batch job's log has it."""
+    before = warnings.showwarning
+    if screen.json:
+        warnings.showwarning = lambda message, *_, **__: log_line(screen, "warning", str(message))
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
+
+
+@contextmanager
 def guard(screen: Screen, debug: bool) -> Iterator[None]:
     """Runs a command: whatever goes wrong in it is said on the screen, and the exit code fits."""
     try:
-        with _signals_as_exceptions():
+        with _signals_as_exceptions(), _warnings_as_lines(screen):
             yield
             sys.stdout.flush()
     except UserError as problem:
@@ -76,10 +89,9 @@ def guard(screen: Screen, debug: bool) -> Iterator[None]:
         to_nowhere(sys.stdout)
         raise typer.Exit(int(Exit.OK)) from None
     except KeyboardInterrupt:
-        screen.line.clear(screen.err)
-        if not screen.quiet:
-            _say(screen, "interrupted")
-        raise typer.Exit(int(Exit.INTERRUPTED)) from None
+        raise _ended(screen, int(Exit.INTERRUPTED)) from None
+    except Terminated as signalled:
+        raise _ended(screen, int(signalled.code or 0)) from None
     except OSError as problem:
         if not is_of_stdout(problem):
             raise _bug(screen, problem, debug) from None
@@ -92,7 +104,7 @@ def guard(screen: Screen, debug: bool) -> Iterator[None]:
         raise
     except Exception as bug:
         if _received:  # a library has wrapped what the signal raised
-            raise typer.Exit(128 + _received[0]) from None
+            raise _ended(screen, 128 + _received[0]) from None
         raise _bug(screen, bug, debug) from None
 
 
@@ -108,12 +120,28 @@ def tell_of_stdout(problem: OSError, screen: Screen) -> None:
     error(screen, UsageError(f"stdout cannot be written to ({reason})", hint))
 
 
+def _ended(screen: Screen, code: int) -> typer.Exit:
+    """By a signal. A batch job's log says which; whoever typed Ctrl-C sees that it worked."""
+    screen.line.clear(screen.err)
+    interrupted = code == Exit.INTERRUPTED
+    if screen.json:
+        error_line(screen, "interrupted" if interrupted else "terminated", None, code)
+    elif interrupted and not screen.quiet:
+        _say(screen, "interrupted")
+    return typer.Exit(code)
+
+
 def _bug(screen: Screen, bug: Exception, debug: bool) -> typer.Exit:
     """Says so, and how to report it."""
     if debug:
         _trace(screen, bug)
-    _say(screen, f"error: a bug in enrelm {__version__}: {type(bug).__name__}: {bug}")
-    _say(screen, f"hint: {'report this' if debug else 'run it again with --debug and report the output'}")
+    problem = f"a bug in enrelm {__version__}: {type(bug).__name__}: {bug}"
+    hint = "report this" if debug else "run it again with --debug and report the output"
+    if screen.json:
+        error_line(screen, problem, hint, int(Exit.BUG))
+    else:
+        _say(screen, f"error: {problem}")
+        _say(screen, f"hint: {hint}")
     return typer.Exit(int(Exit.BUG))
 
 
@@ -125,8 +153,6 @@ def _trace(screen: Screen, problem: Exception) -> None:
 def _say(screen: Screen, line: str) -> None:
     """Without rich, which may be what fails; what stands in a cell cannot move the cursor here either."""
     if screen.json:
-        level, mark, text = line.partition(": ")
-        known = bool(mark) and level in ("error", "hint")
-        log_line(screen, level if known else "log", message=text if known else line)
-        return
-    screen.err.write(screen.err.spell(line) + "\n")
+        log_line(screen, "log", line)
+    else:
+        screen.err.write(screen.err.spell(line) + "\n")

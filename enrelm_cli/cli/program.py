@@ -11,10 +11,12 @@ from difflib import SequenceMatcher
 from typing import Annotated, Any
 
 import typer
+from typer.completion import install_callback, show_callback
 from typer.core import TyperCommand, TyperGroup
 
 from enrelm_cli import __version__
 from enrelm_cli.cli import startup
+from enrelm_cli.cli.config.log_format import on_line, wanted_format
 from enrelm_cli.cli.config.reading import defaults, misspelt, of_environment
 from enrelm_cli.cli.guard import EXIT_CODES, guard, is_of_stdout, tell_of_stdout
 from enrelm_cli.cli.options import CommandLine, ScreenSettings, ordered, parameters
@@ -24,6 +26,8 @@ from enrelm_cli.show.screen import Screen, error, note
 
 # Click's UsageError: Typer has a copy of Click within, and shows only this child of it.
 _PARSER_ERROR: Any = typer.BadParameter.__base__
+_COMPLETIONS: dict[str, Any] = {"--install-completion": install_callback, "--show-completion": show_callback}
+_SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
 class Program(TyperGroup):
@@ -38,22 +42,31 @@ class Program(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        args = _asked_for_help(sys.argv[1:] if args is None else args)
+        typed = [*(sys.argv[1:] if args is None else args)]
+        args = _asked_for_help(typed)
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
             sys.stdout.flush()
         except _PARSER_ERROR as problem:
-            _tell(problem, self._path(args), _early_screen(args))
+            _tell(problem, self._path(args), _early_screen(typed))
             code = int(Exit.USAGE)
         except UserError as problem:  # of a run file or a variable
-            error(_early_screen(args), problem)
+            error(_early_screen(typed), problem)
             code = int(problem.exit_code)
         except OSError as problem:  # of --help and --version: commands are guarded
             if not is_of_stdout(problem):
                 raise
-            tell_of_stdout(problem, Screen.of(sys.stdout, sys.stderr))
+            tell_of_stdout(problem, _early_screen(typed))
             code = int(Exit.USAGE)
         sys.exit(code if isinstance(code, int) else int(Exit.OK))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """`--install-completion zsh` is for zsh in whatever shell it is typed: Typer would not look at the word."""
+        if len(args) > 1 and args[0] in _COMPLETIONS and not ctx.resilient_parsing:
+            if args[1] not in _SHELLS:
+                raise UsageError(f"there is no completion for {args[1]!r}", f"type one of {', '.join(_SHELLS)}")
+            _COMPLETIONS[args[0]](ctx, self.params[0], args[1])  # and exits
+        return super().parse_args(ctx, args)
 
     def _path(self, args: Sequence[str]) -> str:
         """The command that a line is about; the parser does not always say."""
@@ -65,18 +78,18 @@ def _asked_for_help(words: Sequence[str]) -> list[str]:
     return [*words[1:2], "--help"] if words[:1] == ["help"] else [*words]
 
 
-def _early_screen(args: Sequence[str]) -> Screen:
+def _early_screen(words: Sequence[str]) -> Screen:
     """The screen for what goes wrong before options are known."""
-    line = "\0".join(args)
-    words = ("--log-format\0json", "--log-format=json")
-    as_json = any(word in line for word in words) or os.environ.get("ENRELM_LOG_FORMAT") == "json"
-    return Screen.of(sys.stdout, sys.stderr, json=as_json)
+    return Screen.of(sys.stdout, sys.stderr, json=wanted_format(words) == "json")
 
 
 def _tell(problem: Any, path: str, screen: Screen) -> None:
     """A usage error of the parser."""
     if type(problem).__name__ == "NoArgsIsHelpError":
-        problem.show()
+        if screen.json:
+            error(screen, UsageError("there is no command on the line", "see `enrelm --help`"))
+        else:
+            problem.show()
     else:
         error(screen, _in_our_words(problem, path))
 
@@ -183,7 +196,8 @@ class _Command(TyperCommand):
 COMMANDS: dict[str, Callable[..., None]] = {}
 
 
-# Commands whose words after the first are another command's: options in them are not their own.
+# Commands whose words after the first (`line`) are another command's: options in them are not their own, but what is
+# wrong is said as those words want it.
 _OF_OTHERS = ("config",)
 # Commands that mostly need no pyarrow, and say so themselves when they do.
 _MOSTLY_WITHOUT_ARROW = ("config", "sample")
@@ -254,7 +268,9 @@ def register(name: str) -> None:
     @functools.wraps(function)
     def run(ctx: typer.Context, **typed: Any) -> None:
         how = build(ScreenSettings, typed)
-        screen = Screen.of(sys.stdout, sys.stderr, how.quiet, how.verbose, json=how.log_format == "json")
+        form = on_line(typed["line"], "--log-format") if name in _OF_OTHERS else None
+        as_json = (form or how.log_format) == "json"
+        screen = Screen.of(sys.stdout, sys.stderr, how.quiet, how.verbose, json=as_json)
         with guard(screen, how.debug):
             for line in misspelt(KnownOptions()) if _has_variables() else ():
                 note(screen, line)

@@ -25,7 +25,7 @@ class _SampleName:
         return text
 
     def check(self, value: str) -> None:
-        from enrelm_cli.commands.samples.tables import TABLES
+        from enrelm_cli.table.samples import TABLES
 
         if value not in TABLES and value not in map(str, range(1, _SYNTHETIC + 1)):
             raise ValueError(f"is neither {', '.join(TABLES)} nor a number from 1 to {_SYNTHETIC}")
@@ -55,13 +55,13 @@ def sample(options: SampleOptions, screen: Screen) -> None:
     """
     check_outputs([], [Output("-o", options.output, "a table")])
     from enrelm_cli.commands import synthetic
-    from enrelm_cli.commands.samples import tables
     from enrelm_cli.files import atomic_writer
+    from enrelm_cli.table import samples
 
-    if options.table in tables.TABLES:
+    if options.table in samples.TABLES:
         if options.seed is not None:
             raise UsageError(f"--seed is not for {options.table}, which is always the same", "leave out --seed")
-        lines = tables.table(options.table, options.rows)
+        lines = samples.table(options.table, options.rows)
         with atomic_writer(options.output) as stream:
             stream.writelines(lines)
         return

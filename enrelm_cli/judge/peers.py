@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from enrelm_cli.errors import UsageError
+from enrelm_cli.extras import install_command
 from enrelm_cli.fold.folds import Chunk
 from enrelm_cli.inputs.split import Side
 from enrelm_cli.inputs.standard import View
@@ -69,7 +70,7 @@ class Peer:
     library: str
     package: str  # to import
     fit: Callable[[Array, Array, Array | None, int], Any]  # X, y, weights and a seed -> something that can predict
-    install: str  # what pip is to be told
+    extra: str | None  # of ours that brings it; None: its package is called as it is imported
     complexity: int  # beside that of our variants
 
 
@@ -85,7 +86,7 @@ def check_peer(peer: Peer, data: Training) -> None:
     """It is installed, and has what it needs."""
     if not installed(peer.package):
         problem = f"'{peer.name}' comes from {peer.library}, which is not installed"
-        raise UsageError(problem, f"pip install '{peer.install}'")
+        raise UsageError(problem, install_command(peer.extra) if peer.extra else f"pip install {peer.package}")
     if not data.rows.in_memory:
         raise UsageError(
             f"'{peer.name}' needs the table in memory",
@@ -140,9 +141,9 @@ def _lightgbm(X: Array, y: Array, weight: Array | None, seed: int) -> Any:
 
 
 PEERS = (
-    Peer("ridge", "scikit-learn", "sklearn", _ridge, "scikit-learn", 1),
-    Peer("nystroem+ridge", "scikit-learn", "sklearn", _nystroem, "scikit-learn", 35),
-    Peer("hist-gradient-boosting", "scikit-learn", "sklearn", _boosting, "scikit-learn", 50),
-    Peer("catboost", "CatBoost", "catboost", _catboost, "catboost", 50),
-    Peer("lightgbm", "LightGBM", "lightgbm", _lightgbm, "lightgbm", 50),
+    Peer("ridge", "scikit-learn", "sklearn", _ridge, "sklearn", 1),
+    Peer("nystroem+ridge", "scikit-learn", "sklearn", _nystroem, "sklearn", 35),
+    Peer("hist-gradient-boosting", "scikit-learn", "sklearn", _boosting, "sklearn", 50),
+    Peer("catboost", "CatBoost", "catboost", _catboost, None, 50),
+    Peer("lightgbm", "LightGBM", "lightgbm", _lightgbm, None, 50),
 )

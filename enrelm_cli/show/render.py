@@ -36,11 +36,13 @@ _LEAST_PLOT, _MOST_CURVE, _MOST_EFFECT = 3, 18, 12
 
 
 def render(report: Report, format: str, screen: Screen) -> None:
-    """One report to stdout."""
+    """One report to stdout; where that is stderr (`Screen.on_stderr`), batch jobs get it as a line."""
     from enrelm_cli.report.views import view
     from enrelm_cli.show import rows
 
-    if format == "json":
+    if screen.json and screen.out is screen.err:
+        log_line(screen, "result", _in_a_line(view(report)), **rows.finite(report.to_json()))
+    elif format == "json":
         _write_json(screen, report.to_json())
     elif format == "csv":
         screen.out.write(rows.as_csv(rows.rows_of(report)))
@@ -89,12 +91,19 @@ def _draw(report: Report, screen: Screen) -> None:
 
 def errors(screen: Screen, report: PredictReport | TargetsPredict) -> None:
     """How good predictions were, on stderr: stdout carries the predictions. Its notes are shown as warnings before."""
-    if screen.quiet:
-        return
-    if screen.json:
-        log_line(screen, "result", **report.to_json())
-        return
-    render(replace(report, notes=()), "table", screen.on_stderr())
+    if not screen.quiet:
+        render(report if screen.json else replace(report, notes=()), "table", screen.on_stderr())
+
+
+def _in_a_line(blocks: Sequence[Block]) -> str:
+    """What a report says first: its headline, or how many rows were predicted and how well."""
+    from enrelm_cli.report.blocks import Facts, Headline
+
+    first = blocks[0]
+    if isinstance(first, Headline):
+        return first.text
+    facts = first.items if isinstance(first, Facts) else ()
+    return "; ".join(f"{name}: {lines[0]}" for name, lines in facts if name in ("predicted", "errors"))
 
 
 def origin(made: Origin, path: str, form: str, screen: Screen) -> None:

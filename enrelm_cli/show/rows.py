@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 def as_json(document: Any, ascii_only: bool) -> str:
-    text = json.dumps(_finite(document), indent=2, allow_nan=False, ensure_ascii=ascii_only)
+    text = json.dumps(finite(document), indent=2, allow_nan=False, ensure_ascii=ascii_only)
     # A file name that is not UTF-8 reaches us with lone surrogates, which only JSON's own escapes can carry.
     return (
-        json.dumps(_finite(document), indent=2, allow_nan=False) if re.search("[\ud800-\udfff]", text) else text
+        json.dumps(finite(document), indent=2, allow_nan=False) if re.search("[\ud800-\udfff]", text) else text
     ) + "\n"
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON knows neither NaN nor infinity nor numpy's numbers."""
     if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
+        return {str(key): finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     if hasattr(value, "tolist"):
-        return _finite(value.tolist())
+        return finite(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, (bool, int, str)):
@@ -49,7 +49,7 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    value = _finite(value)
+    value = finite(value)
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else value

@@ -185,23 +185,27 @@ def warn(screen: Screen, text: str) -> None:
 def error(screen: Screen, problem: UserError) -> None:
     """What is wrong, and what to type next."""
     if screen.json:
-        told = {"message": problem.problem, "hint": problem.hint, "exit_code": int(problem.exit_code)}
-        log_line(screen, "error", **told)
+        error_line(screen, problem.problem, problem.hint, int(problem.exit_code))
         return
     _message(screen, "error", "bold red", problem.problem)
     if problem.hint:
         _message(screen, "hint", "green", problem.hint)
 
 
-def log_line(screen: Screen, level: str, **facts: object) -> None:
-    """A JSON line for batch jobs: the time, the level, and what is to be said."""
+def error_line(screen: Screen, message: str, hint: str | None, exit_code: int) -> None:
+    """Why a batch job ends, as a JSON line."""
+    log_line(screen, "error", message, hint=hint, exit_code=exit_code)
+
+
+def log_line(screen: Screen, level: str, message: str, **facts: object) -> None:
+    """A JSON line for batch jobs: the time, the level, what is to be said, and its parts for programs."""
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-    screen.err.write(json.dumps({"time": now, "level": level, **facts}, default=str) + "\n")
+    screen.err.write(json.dumps({"time": now, "level": level, "message": message, **facts}, default=str) + "\n")
 
 
 def _message(screen: Screen, kind: str, style: str, text: str) -> None:
     if screen.json:
-        log_line(screen, kind, message=text)
+        log_line(screen, kind, text)
         return
     from rich.text import Text
 
@@ -274,8 +278,8 @@ class ProgressBar:
 
     def _log(self, done: _Pass, now: float) -> None:
         if self._screen.json:
-            seconds = round(now - done.started, 6)
-            log_line(self._screen, "log", number=done.number, **{"pass": done.label}, rows=done.rows, seconds=seconds)
+            facts = {"pass": done.label, "rows": done.rows, "seconds": round(now - done.started, 6)}
+            log_line(self._screen, "log", done.log(now), number=done.number, **facts)
             return
         self._screen.err.write(self._screen.err.spell(done.log(now)) + "\n")
 

@@ -355,6 +355,17 @@ def test_help_is_a_command_too(words: tuple[str, ...]) -> None:
         (("comapre",), "no such command 'comapre'", "did you mean 'compare'?"),
         (("info", "a", "b"), "got unexpected extra argument(s) (b)", "see `enrelm info --help`"),
         (("sample", "49"), "TABLE '49' is neither friedman, ", None),
+        (("info", "m.joblib", "--command", "--report", "i.html"), "--report writes a page", "leave out one of them"),
+        (
+            ("info", "m.joblib", "--command", "--format", "csv"),
+            "as text or JSON, not as --format csv",
+            "type --format json, or leave it out",
+        ),
+        (
+            ("info", "m.joblib", "--command", "-f", "markdown"),
+            "as text or JSON, not as --format markdown",
+            "type --format json, or leave it out",
+        ),
         (
             ("fit", "d.csv", "--variant", "kernl"),
             "--variant 'kernl' is not one of",

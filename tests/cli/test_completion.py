@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from enrelm_cli.cli.app import app
+from tests.cli_runner import run
 from tests.shell import Shell
 
 SHELLS = ("bash", "zsh", "fish")
@@ -130,9 +131,8 @@ def test_zsh_itself_completes(shell: Shell) -> None:
 
 @pytest.mark.parametrize("of", SHELLS)
 def test_completion_installs_itself(of: str, tmp_path: Path) -> None:
+    """For the shell that is named, in whatever shell it is typed: this one is bash."""
     home = Shell(tmp_path)
-    # Without this Typer asks the operating system which shell it runs in, and a test runs in none.
-    home.environment["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
     assert "_ENRELM_COMPLETE" in home.succeed(f"enrelm --show-completion {of}")
     assert "completion installed" in home.succeed(f"enrelm --install-completion {of}")
     where = {
@@ -141,3 +141,11 @@ def test_completion_installs_itself(of: str, tmp_path: Path) -> None:
         "fish": ".config/fish/completions/enrelm.fish",
     }
     assert f"complete_{of}" in (home.folder / where[of]).read_text()
+
+
+@pytest.mark.parametrize("option", ["--install-completion", "--show-completion"])
+def test_a_shell_without_completion_is_refused(option: str) -> None:
+    refused = run(option, "csh")
+    assert (refused.code, refused.stdout) == (2, "")
+    assert "error: there is no completion for 'csh'" in refused.stderr
+    assert "hint: type one of bash, zsh, fish, " in refused.stderr

@@ -324,33 +324,3 @@ def test_what_became_of_the_rows_of_an_updatable_model_follows_its_line(table: P
     assert "# then forget 0.9\n# then update: 80 rows, hash " in shown
     succeed("fit", table, "--like", model, "-o", later, "-q")
     assert succeed("info", later, "--command").stdout.startswith("enrelm fit DATA --like PARENT -o later.joblib\n")
-
-
-# ------------------------------------------------------------------------------------------------ --log-format json
-
-
-def lines_of(done: Outcome) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in done.stderr.splitlines()]
-
-
-def test_messages_for_batch_jobs_are_json_lines(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, out = tmp_path / "m.joblib", tmp_path / "p.csv"
-    done = succeed("fit", table, "-t", "y", "--variant", "approximate", "-v", "--log-format", "json", "-o", model)
-    passes = [line for line in lines_of(done) if "pass" in line]
-    assert passes
-    assert all({"time", "level", "pass", "rows", "seconds"} <= {*line} for line in passes)
-    result = lines_of(succeed("predict", model, table, "--log-format", "json", "-o", out))[-1]
-    assert (result["level"], result["rows"]) == ("result", 80)
-    (problem,) = lines_of(run("predict", model, "absent.csv", "--log-format", "json"))
-    assert (problem["level"], problem["exit_code"]) == ("error", 3)
-    assert "no such file" in problem["message"]
-    monkeypatch.setenv("ENRELM_LOG_FORMAT", "json")
-    (unknown,) = lines_of(run("predict", model, table, "--intervall", "1"))
-    assert (unknown["exit_code"], unknown["hint"]) == (2, "did you mean --interval?")
-    monkeypatch.setattr("enrelm_cli.commands.info.info", _fail)
-    bug, hint = lines_of(run("info", model))
-    assert (bug["level"], hint["level"]) == ("error", "hint")
-
-
-def _fail(path: str) -> None:
-    raise ZeroDivisionError(path)

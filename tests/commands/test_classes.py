@@ -350,8 +350,9 @@ def test_weights_of_classes_are_kept_with_the_model(unbalanced: Path, tmp_path: 
     ("words", "said", "code"),
     [
         (("--class-weight", "balanced", "--class-weight", "top=2"), "weighs all classes", 2),
-        (("--class-weight", "top"), "is not CLASS=WEIGHT", 2),
+        (("--class-weight", "top"), "'top' is not CLASS=WEIGHT", 2),
         (("--class-weight", "bottom=2"), "no class 'bottom'", 3),
+        (("--class-weight", "bottom=2"), "hint: its classes are rest, top", 3),
         (("--class-weight", "top=0"), "above 0", 2),
         (("--class-weight", "top=2", "--class-weight", "top=3"), "twice", 2),
     ],

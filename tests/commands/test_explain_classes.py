@@ -103,6 +103,8 @@ def test_an_unknown_class_is_refused_and_so_is_one_of_numbers(folder: Path, samp
     refused = run("explain", folder / "two.joblib", folder / "two.csv", "--of-class", "yess")
     assert refused.code == 2
     assert "yes" in refused.stderr
+    refused = run("explain", folder / "two.joblib", folder / "two.csv", "--of-class", "blue")
+    assert refused.stderr.endswith("hint: its classes are no, yes\n")
     path = tmp_path / "number.joblib"
     succeed("fit", sample_data / "linear.csv", "-t", "y", "--variant", "approximate", "-o", path)
     refused = run("explain", path, sample_data / "linear.csv", "--of-class", "yes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,12 +50,18 @@ def test_what_is_not_installed_is_said_with_its_remedy() -> None:
     assert peers.installed("numpy")
     assert not peers.installed("no_such_library")
     assert methods.methods()["kernel"].installed
-    absent = peers.Peer("x", "X", "no_such_library", lambda *_: None, "x-lib", 1)
+    absent = peers.Peer("x", "X", "no_such_library", lambda *_: None, None, 1)
     assert not methods._peer(absent).installed
     data: Any = SimpleNamespace(rows=SimpleNamespace(in_memory=True))
-    with pytest.raises(UsageError, match="'x' comes from X"):
+    with pytest.raises(UsageError, match="'x' comes from X") as told:
         peers.check_peer(absent, data)
-    there = peers.Peer("x", "X", "numpy", lambda *_: None, "numpy", 1)
+    assert told.value.hint == "pip install no_such_library"
+    for one in (*peers.PEERS, *class_peers.CLASSIFIERS):
+        if one.package == "sklearn":
+            with pytest.raises(UsageError) as told:
+                peers.check_peer(replace(one, package="no_such_library"), data)
+            assert told.value.hint == "pip install 'scikit-learn>=1.5'"
+    there = peers.Peer("x", "X", "numpy", lambda *_: None, None, 1)
     peers.check_peer(there, data)
     data.rows.in_memory = False
     with pytest.raises(UsageError, match="in memory"):

@@ -492,7 +492,7 @@ def test_an_error_says_where_and_what_to_type(folder: Path, name: str, in_memory
     assert complaint(lambda: read("data.csv", options, roles, in_memory)) == (problem, hint)
 
 
-def test_a_folder_a_missing_file_and_an_empty_glob_are_named(folder: Path) -> None:
+def test_a_folder_and_a_missing_file_are_named(folder: Path) -> None:
     (folder / "data").mkdir()
     (folder / "prices.csv").write_text("a,b\n1,2\n")
     assert complaint(lambda: read("data")) == ("data: this is a folder", "name its files: 'data/*.csv' (in quotes)")
@@ -500,6 +500,26 @@ def test_a_folder_a_missing_file_and_an_empty_glob_are_named(folder: Path) -> No
     assert complaint(lambda: read("other/price.csv")) == ("other/price.csv: no such file", "there is no folder other")
     hint = "columns are named by options: --target rooms, --inputs a,b"
     assert complaint(lambda: read("rooms")) == ("rooms: no such file", hint)
+
+
+def test_a_missing_file_that_is_called_like_a_sample_table_can_be_made(folder: Path) -> None:
+    def hint(path: str) -> str | None:
+        return complaint(lambda: read(path))[1]
+
+    (folder / "my data").mkdir()
+    writes = "writes the sample table of this name; then name"
+    assert hint("sample_data/friedman.csv") == f"`enrelm sample friedman -o friedman.csv` {writes} friedman.csv"
+    there = f"`enrelm sample houses -o 'my data/houses.csv'` {writes} my data/houses.csv"
+    assert hint("my data/houses.csv") == there
+    (folder / "my data" / "house.csv").write_text("a,b\n1,2\n")
+    assert hint("my data/houses.csv") == f"did you mean my data/house.csv? {there}"
+    (folder / "friedman.csv").write_text("a,b\n1,2\n")
+    assert hint("sample_data/friedman.csv") == "did you mean friedman.csv?"
+    assert hint("sample_data/friedman") == "there is no folder sample_data"
+
+
+def test_an_empty_glob_is_named(folder: Path) -> None:
+    (folder / "data").mkdir()
     assert complaint(lambda: read("data/*.csv")) == ("no file matches data/*.csv", "check the folder and the pattern")
 
 

@@ -17,15 +17,8 @@ PREFIX = "ENRELM_"
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 # Options that say where options come from; variables that are no options: limits, and folders of tests and benchmarks.
 _NOT_IN_A_FILE = ("config",)
-_OTHER_VARIABLES: tuple[str, ...] = (
-    "MODEL_LIMIT",
-    "DOWNLOAD_LIMIT",
-    "TABLES",
-    "PAPER_DATA",
-    "BENCH_CACHE",
-    "SNAPSHOTS",
-)
-_OTHER_VARIABLES += ("FUZZ_SEED", "FUZZ_SECONDS", "FUZZ_KEEP")
+_OF_TESTS = ("TABLES", "PAPER_DATA", "BENCH_CACHE", "SNAPSHOTS", "FUZZ_SEED", "FUZZ_SECONDS", "FUZZ_KEEP")
+_OTHER_VARIABLES = ("MODEL_LIMIT", "DOWNLOAD_LIMIT", *_OF_TESTS)
 
 _LARGEST = 1 << 20  # bytes of a run file
 

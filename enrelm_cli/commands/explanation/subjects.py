@@ -38,9 +38,8 @@ def subjects_of(model: Model, named: Sequence[str] = ()) -> tuple[Subject, ...]:
         return (subject(model, 0),)
     for name in named:
         if name not in model.classes:
-            raise UsageError(
-                f"{model.encoding.target!r} has no class {name!r} (--of-class)", close_names(name, model.classes)
-            )
+            problem = f"{model.encoding.target!r} has no class {name!r} (--of-class)"
+            raise UsageError(problem, close_names(name, model.classes, "classes"))
     if named:
         return tuple(subject(model, model.classes.index(name)) for name in dict.fromkeys(named))
     if len(model.classes) == 2:

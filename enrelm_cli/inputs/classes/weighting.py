@@ -53,7 +53,8 @@ def _named(said: Sequence[str], classes: Column) -> Array:
         if not sign:
             raise UsageError(f"{_FLAG} {text!r} is not CLASS=WEIGHT", f"type {_FLAG} {BALANCED} or CLASS=3")
         if level not in levels:
-            raise DataError(f"{_FLAG} {text!r}: the target has no class {name!r}", close_names(name, levels))
+            problem = f"{_FLAG} {text!r}: the target has no class {name!r}"
+            raise DataError(problem, close_names(name, levels, "classes"))
         if level in seen:
             raise UsageError(f"{_FLAG} weighs the class {name!r} twice", "type it once")
         seen.add(level)

@@ -71,9 +71,9 @@ def _lightgbm(X: Array, y: Array, weight: Array | None, seed: int) -> Any:
 
 
 CLASSIFIERS = (
-    Peer("logistic-regression", "scikit-learn", "sklearn", _logistic, "enrelm[baselines]", 1),
-    Peer("svm", "scikit-learn", "sklearn", _svm, "enrelm[baselines]", 35),
-    Peer("hist-gradient-boosting", "scikit-learn", "sklearn", _boosting, "enrelm[baselines]", 50),
-    Peer("catboost", "CatBoost", "catboost", _catboost, "catboost", 50),
-    Peer("lightgbm", "LightGBM", "lightgbm", _lightgbm, "lightgbm", 50),
+    Peer("logistic-regression", "scikit-learn", "sklearn", _logistic, "sklearn", 1),
+    Peer("svm", "scikit-learn", "sklearn", _svm, "sklearn", 35),
+    Peer("hist-gradient-boosting", "scikit-learn", "sklearn", _boosting, "sklearn", 50),
+    Peer("catboost", "CatBoost", "catboost", _catboost, None, 50),
+    Peer("lightgbm", "LightGBM", "lightgbm", _lightgbm, None, 50),
 )

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from enrelm_cli.downloads import Download
 from enrelm_cli.errors import DataError
 from enrelm_cli.remote import Address, Seen, open_object, seen
+from enrelm_cli.table.samples import sample_hint
 from enrelm_cli.table.storage.streams import Packing, Readable, Skipped, Transcoded, Unpacked, read_fully
 
 _SPOOL_MEMORY = 256 << 20
@@ -126,11 +127,13 @@ def _similar_file(path: str) -> str | None:
     from difflib import get_close_matches
 
     folder, name = os.path.split(path)
+    sample = sample_hint(path)
     if not os.path.isdir(folder or "."):
-        return f"there is no folder {folder}"
+        return sample or f"there is no folder {folder}"
     close = get_close_matches(name, sorted(os.listdir(folder or ".")), n=1)
-    if close:
-        return f"did you mean {os.path.join(folder, close[0])}?"
+    if close or sample:
+        meant = f"did you mean {os.path.join(folder, close[0])}?" if close else None
+        return " ".join(hint for hint in (meant, sample) if hint)
     # A bare word beside files is rather the name of a column.
     return (
         None if folder or "." in name else f"columns are named by options: --target {shlex.quote(name)}, --inputs a,b"

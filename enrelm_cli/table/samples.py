@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -30,6 +32,21 @@ def table(name: str, rows: int | None = None) -> Iterator[bytes]:
     if rows is not None and len(kept) <= rows:
         raise UsageError(f"the table {name} has {len(kept) - 1} rows, not {rows}", "leave out --rows for all of them")
     return iter(kept)
+
+
+def sample_hint(path: str) -> str | None:
+    """How to get a missing file that is called like a table of ours: examples are written for a checkout, which has it.
+
+    Nothing that is there is written over.
+    """
+    folder, file = os.path.split(path)
+    name = file.removesuffix(".csv")
+    if name not in TABLES or name == file:
+        return None
+    where = path if os.path.isdir(folder or ".") else file
+    if os.path.exists(where):
+        return f"did you mean {where}?"
+    return f"`enrelm sample {name} -o {shlex.quote(where)}` writes the sample table of this name; then name {where}"
 
 
 def _path(name: str) -> Path:
