@@ -42,6 +42,7 @@ BASE = (
     "method_settings",
     "names",
     "output_formats",
+    "quoting",
     "remote",
     "settings",
     "sizes",
