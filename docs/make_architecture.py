@@ -43,6 +43,7 @@ BASE = (
     "names",
     "output_formats",
     "quoting",
+    "redaction",
     "remote",
     "settings",
     "sizes",

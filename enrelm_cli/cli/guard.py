@@ -14,6 +14,7 @@ import typer
 from enrelm_cli import __version__
 from enrelm_cli.errors import Exit, UsageError, UserError
 from enrelm_cli.files import FULL, FULL_HINT, to_nowhere
+from enrelm_cli.redaction import redacted
 from enrelm_cli.show.screen import Screen, error, log_line
 
 EXIT_CODES = (
@@ -129,4 +130,4 @@ def _say(screen: Screen, line: str) -> None:
         known = bool(mark) and level in ("error", "hint")
         log_line(screen, level if known else "log", message=text if known else line)
         return
-    screen.err.write(screen.err.spell(line) + "\n")
+    screen.err.write(screen.err.spell(redacted(line)) + "\n")

@@ -14,7 +14,7 @@ from enrelm_cli.cli.program import COMMANDS, KnownOptions, command, options_of, 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fields import OUTPUT, PANELS, REQUIRED, Flag, Option, Real, Settings, Whole, argument, text
 from enrelm_cli.files import Output, check_outputs, write_whole
-from enrelm_cli.remote import without_signature
+from enrelm_cli.redaction import redacted, without_credentials
 from enrelm_cli.show.screen import Screen, note
 
 
@@ -83,11 +83,16 @@ def _of_model(path: str, screen: Screen) -> tuple[str, dict[str, Any]]:
 
 def _refuse_signatures(value: Any) -> None:
     for one in value if isinstance(value, (list, tuple)) else [value]:
-        if isinstance(one, str) and without_signature(one) != one:
+        if not isinstance(one, str) or redacted(one) == one:
+            continue
+        if without_credentials(one) != one:
             raise UsageError(
-                f"{without_signature(one)}: an address with a query, which may be a signature, stays out of run files",
-                "give it on the command line that uses the file",
+                f"{one}: an address with credentials, which stay out of run files", "leave them out of the address"
             )
+        raise UsageError(
+            f"{one}: an address with a query, which may be a signature, stays out of run files",
+            "give it on the command line that uses the file",
+        )
 
 
 def _may_be_a_model(path: str) -> bool:
