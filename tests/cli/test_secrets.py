@@ -158,6 +158,13 @@ def test_what_stays_out_of_a_run_file_is_called_by_its_name(words: tuple[str, ..
     assert "hush" not in done.stderr
 
 
+def test_what_a_run_file_should_not_have_is_not_written_to_another(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text('[fit]\ndata = ["https://host/x.csv?sig=hush"]\n')
+    done = run("config", "fit", "--config", tmp_path / "one.toml", "-t", "y")
+    assert (done.code, done.stdout) == (2, "")
+    assert "hush" not in done.stderr
+
+
 @pytest.mark.parametrize("more", [(), ("--debug",), ("--log-format", "json")])
 def test_a_bug_tells_no_secret(monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]) -> None:
     def fail(path: str) -> None:

@@ -65,8 +65,10 @@ def _of_line(first: str, rest: Sequence[str]) -> tuple[str, dict[str, Any]]:
     for name, value in typed.items():
         option = options_of(first)[name]
         option.check(option.value(value))
+    given = {**({} if path is None else of_file(path, first, KnownOptions())), **typed}
+    for value in given.values():
         _refuse_signatures(value)
-    return first, {**({} if path is None else of_file(path, first, KnownOptions())), **typed}
+    return first, given
 
 
 def _of_model(path: str, screen: Screen) -> tuple[str, dict[str, Any]]:
