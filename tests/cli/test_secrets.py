@@ -88,6 +88,7 @@ LINES = [
     (0, "update @kept.joblib @t.csv -o out.joblib"),
     (2, "update @m.joblib @t.csv -o out.joblib"),
     (2, "update @kept.joblib @t.csv -o @out.joblib"),
+    (2, "update @kept.joblib @t.csv"),
     (3, "merge @kept.joblib %kept.joblib -o out.joblib"),
     (2, "merge @m.joblib @kept.joblib -o out.joblib"),
     (2, "export @m.joblib -o @out.onnx"),
