@@ -42,6 +42,8 @@ BASE = (
     "method_settings",
     "names",
     "output_formats",
+    "quoting",
+    "redaction",
     "remote",
     "settings",
     "sizes",

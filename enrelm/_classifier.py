@@ -18,6 +18,7 @@ from enrelm_cli.fold.folds import LocalEngine
 from enrelm_cli.inputs.survey.cells import level_of
 from enrelm_cli.model.classes import labels
 from enrelm_cli.model.model import Model
+from enrelm_cli.redaction import redacted
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.types import Array
 
@@ -157,6 +158,6 @@ class EnrelmClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         """Read a model's file, written here or by `enrelm fit -o`; its classes are texts."""
         estimator = super().load(path)
         if estimator._classes() is None:
-            raise ValueError(f"{os.fspath(path)}: a model of numbers: load it with EnrelmRegressor")
+            raise ValueError(f"{redacted(os.fspath(path))}: a model of numbers: load it with EnrelmRegressor")
         estimator._name(np.array(estimator._classes()))
         return estimator

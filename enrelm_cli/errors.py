@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from enrelm_cli.redaction import redacted
+
 
 class Exit(IntEnum):
     """The documented exit codes (`enrelm --help` lists them)."""
@@ -19,14 +21,14 @@ class Exit(IntEnum):
 
 
 class UserError(Exception):
-    """A problem that the user can solve: `problem` says what, `hint` says what to type next."""
+    """A problem that the user can solve: `problem` says what, `hint` says what to type next. Neither holds a secret."""
 
     exit_code: Exit = Exit.USAGE
 
     def __init__(self, problem: str, hint: str | None = None) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.hint = hint
+        self.problem = redacted(problem)
+        self.hint = None if hint is None else redacted(hint)
+        super().__init__(self.problem)
 
     def __reduce__(self) -> tuple[type[UserError], tuple[str, str | None]]:
         # Workers of a Dask cluster raise these too: a plain Exception would lose the hint on the way back.

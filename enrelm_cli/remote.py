@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from enrelm_cli.errors import DataError, UsageError, UserError
+from enrelm_cli.redaction import without_credentials
 from enrelm_cli.sizes import human_bytes
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def address_of(text: str, anonymous: bool | None = None) -> Address:
     if parts.scheme not in (*_STORES, "https", "http"):
         instead = _INSTEAD.get(parts.scheme, "use a path, s3://, gs:// or https://")
         raise UsageError(f"{parts.scheme}:// is not an address that can be read", instead)
-    if parts.username or parts.password or "@" in parts.netloc:
+    if "@" in parts.netloc or without_credentials(text) != text:
         raise UsageError(f"{_without_secrets(parts)}: an address must not hold credentials", _CREDENTIALS[parts.scheme])
     if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
         raise UsageError(f"{_without_secrets(parts)}: an unencrypted address", "use https://, or download it first")
@@ -82,6 +83,8 @@ def address_of(text: str, anonymous: bool | None = None) -> Address:
         # In a key ? and # are letters like others.
         key = text.split("://", 1)[1].split("/", 1)[1]
         return _checked(Address(parts.scheme, parts.netloc, key, "", anonymous))
+    if any(letter.isspace() for letter in text.partition("?")[2]):
+        raise UsageError(f"{_without_secrets(parts)}: an address has no blanks in its query", "write a blank as %20")
     return Address(parts.scheme, parts.netloc, parts.path.lstrip("/"), parts.query)
 
 
@@ -121,14 +124,6 @@ def _split(url: str, called: str | None = None) -> SplitResult:
             f"{called}: the host or the port in this address is malformed", "for example http://localhost:9000/t.csv"
         ) from None
     return parts
-
-
-def without_signature(text: str) -> str:
-    """An https address without its query, which may be a signature; any other text as it is."""
-    if not text.startswith(("https://", "http://")):
-        return text
-    parts = _split(text)
-    return _without_secrets(parts) + ("?..." if parts.query else "")
 
 
 def _without_secrets(parts: SplitResult) -> str:

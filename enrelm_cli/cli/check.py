@@ -48,7 +48,7 @@ def check(
         model = ("-o", "model.joblib")
         report = replace(report, next_command=words.shell(["enrelm", "fit", *data.sources, *typed, *target, *model]))
     render.render(report, shown.format, screen)
-    write_page(report, options.report, screen)
+    write_page(report, options.report, line, screen)
     errors, warnings = (len(report.of_level(level)) for level in ("error", "warning"))
     if errors:
         raise DataError(f"{report.name} cannot be fitted: {words.counted(errors, 'error')}")

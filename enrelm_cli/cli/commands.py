@@ -100,6 +100,7 @@ def fit(
     method: MethodSettings,
     where: EngineSettings,
     shown: Shown,
+    line: CommandLine,
     screen: Screen,
 ) -> None:
     """Fit a model: choose the number of neurons on validation rows, refit on all rows, save.
@@ -133,7 +134,7 @@ def fit(
     if options.report is not None:
         from enrelm_cli.commands.explanation.pages import fit_page
 
-        write_page(fit_page(report, model), options.report, screen)
+        write_page(fit_page(report, model), options.report, line, screen)
     if not passed:
         raise GateError(
             f"not saved: {report.gate_name(method.metric)} {error:.4f} is above --fail-above {options.fail_above:g}",
@@ -212,7 +213,7 @@ def curve(
     chosen = ("--variant", winner.variant, *size_options(winner))
     facts = replace(facts, fit_command=_fit_command(data.sources, line, *chosen))
     render.render(facts, shown.format, screen)
-    draw(facts, drawn.plot, drawn.report, screen)
+    draw(facts, drawn.plot, drawn.report, line, screen)
 
 
 def _fit_command(sources: Sequence[str], line: CommandLine, *chosen: str) -> str:
@@ -284,7 +285,7 @@ def compare(
         threads = getattr(engine, "workers", None)
         reports.append(replace(facts, ours=own, fit_command=following, threads=threads))
     render.render_many(reports, shown.format, screen)
-    draw(reports, drawn.plot, drawn.report, screen)
+    draw(reports, drawn.plot, drawn.report, line, screen)
 
 
 def _one_by_one(data: DataSettings) -> list[DataSettings]:
@@ -323,7 +324,7 @@ class InfoOptions(Settings):
 
 
 @command
-def info(model: ModelFile, options: InfoOptions, shown: Shown, screen: Screen) -> None:
+def info(model: ModelFile, options: InfoOptions, shown: Shown, line: CommandLine, screen: Screen) -> None:
     """Describe a saved model: variant, inputs, errors, settings, versions, data.
 
     # for people
@@ -351,7 +352,7 @@ def info(model: ModelFile, options: InfoOptions, shown: Shown, screen: Screen) -
     report = library.info(model.path)
     render.render(report, shown.format, screen)
     if options.report is not None:
-        write_page(page, options.report, screen)
+        write_page(page, options.report, line, screen)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from enrelm_cli.cli.commands import Drawn, ModelFile, Shown
+from enrelm_cli.cli.options import CommandLine
 from enrelm_cli.cli.outputs import check_drawn, draw, engine_of
 from enrelm_cli.cli.program import command
 from enrelm_cli.fields import METHOD, OUTPUT, Settings, argument, flag, text, texts, whole
@@ -47,6 +48,7 @@ def explain(
     where: EngineSettings,
     shown: Shown,
     drawn: Drawn,
+    line: CommandLine,
     screen: Screen,
 ) -> None:
     """Explain a saved model on a table: effects of columns, pairs that act together, residuals, worst rows, intervals.
@@ -63,7 +65,7 @@ def explain(
     looked = (options.columns, options.top, options.partial_dependence, options.worst, options.classes)
     wanted = library.ExplainSettings(*looked)
     report = library.explain(model.path, options.sources, wanted, read, engine_of(where, screen), options.target)
-    for line in report.notes:
-        warn(screen, line)
+    for remark in report.notes:
+        warn(screen, remark)
     render.render(report, shown.format, screen)
-    draw(report, drawn.plot, drawn.report, screen)
+    draw(report, drawn.plot, drawn.report, line, screen)

@@ -15,6 +15,7 @@ import typer
 from enrelm_cli import __version__
 from enrelm_cli.errors import Exit, UsageError, UserError
 from enrelm_cli.files import FULL, FULL_HINT, to_nowhere
+from enrelm_cli.redaction import redacted
 from enrelm_cli.show.screen import Screen, error, error_line, log_line
 
 EXIT_CODES = (
@@ -155,4 +156,4 @@ def _say(screen: Screen, line: str) -> None:
     if screen.json:
         log_line(screen, "log", line)
     else:
-        screen.err.write(screen.err.spell(line) + "\n")
+        screen.err.write(screen.err.spell(redacted(line)) + "\n")

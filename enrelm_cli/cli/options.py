@@ -6,6 +6,7 @@ How to add an option: add a field to settings.py (see fields.py). Nothing here o
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -52,6 +53,7 @@ class CommandLine:
     """
 
     words: dict[str, tuple[str, ...]]
+    command: str = ""
 
     @classmethod
     def of(cls, context: typer.Context) -> CommandLine:
@@ -60,7 +62,12 @@ class CommandLine:
             source = context.get_parameter_source(parameter.name or "")
             if source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP") and parameter.name != "config":
                 typed[parameter.name or ""] = tuple(_words(parameter, context.params[parameter.name or ""]))
-        return cls(typed)
+        return cls(typed, context.info_name or "")
+
+    @property
+    def whole(self) -> list[str]:
+        """A line that says the same without a run file or a variable."""
+        return ["enrelm", self.command, *(word for words in self.words.values() for word in words)]
 
     def of_settings(self, settings: Iterable[type[Settings]], command: str) -> list[str]:
         """The words for those options of the settings (not arguments) that the command has too."""
@@ -71,9 +78,10 @@ class CommandLine:
 def _words(parameter: Any, value: Any) -> list[str]:
     option = next((name for name in parameter.opts if name.startswith("--")), None)
     if isinstance(value, bool):
-        return [option if value else parameter.secondary_opts[0]] if option else []
+        return [option] if value and option else parameter.secondary_opts[:1]
     values = value if isinstance(value, (list, tuple)) else [value]
-    return [word for one in values for word in ((option, one) if option else (one,))]
+    # A file called -x.csv is no option.
+    return [word for one in values for word in ((option, one) if option else (re.sub("^-(?=.)", "./-", one),))]
 
 
 def ordered(settings: Iterable[type[Settings]], command: str) -> dict[str, Option]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from enrelm_cli.cli.guard import raise_received_signal
+from enrelm_cli.cli.options import CommandLine
 from enrelm_cli.files import Output, check_outputs
 from enrelm_cli.settings import EngineSettings
 from enrelm_cli.show.screen import ProgressBar, Screen, note
@@ -52,7 +52,11 @@ def check_drawn(inputs: Sequence[str], plot: str | None, page: str | None) -> No
 
 
 def draw(
-    report: CurveReport | Sequence[CompareReport] | ExplainReport, plot: str | None, page: str | None, screen: Screen
+    report: CurveReport | Sequence[CompareReport] | ExplainReport,
+    plot: str | None,
+    page: str | None,
+    line: CommandLine,
+    screen: Screen,
 ) -> None:
     """Figure and page, where they were asked for."""
     from enrelm_cli.show import render
@@ -60,15 +64,15 @@ def draw(
     if plot is not None:
         render.plot(report, plot)
         note(screen, f"wrote {plot}")
-    write_page(report, page, screen)
+    write_page(report, page, line, screen)
 
 
-def write_page(report: PageReport, page: str | None, screen: Screen) -> None:
-    """The page, where it was asked for."""
+def write_page(report: PageReport, page: str | None, line: CommandLine, screen: Screen) -> None:
+    """The page, where it was asked for, with the line that makes it again."""
     if page is None:
         return
     from enrelm_cli.report import words
     from enrelm_cli.show import render
 
-    render.html(report, page, words.shell(["enrelm", *sys.argv[1:]]))
+    render.html(report, page, words.shell(line.whole))
     note(screen, f"wrote {page}")

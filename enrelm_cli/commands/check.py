@@ -7,6 +7,7 @@ from enrelm_cli.inputs.dataset import placed
 from enrelm_cli.inputs.inspection.findings import Finding, unfit
 from enrelm_cli.inputs.inspection.inspect import inspect, inspect_targets
 from enrelm_cli.inputs.inspection.trial import try_table
+from enrelm_cli.redaction import redacted
 from enrelm_cli.report.reports import CheckReport
 from enrelm_cli.settings import DataSettings, EngineSettings
 from enrelm_cli.table.pieces import check_files
@@ -30,5 +31,5 @@ def check(data: DataSettings, where: EngineSettings, engine: Engine) -> CheckRep
 
 
 def _name(data: DataSettings) -> str:
-    first, *rest = data.sources
+    first, *rest = map(redacted, data.sources)
     return f"{first} and {len(rest):,} more" if rest else first

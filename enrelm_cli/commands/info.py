@@ -9,6 +9,7 @@ from enrelm_cli.inputs.outcomes import outcomes
 from enrelm_cli.judge.metrics import Metrics
 from enrelm_cli.model.model import Model
 from enrelm_cli.model.targets.models import TargetModels
+from enrelm_cli.redaction import redacted
 from enrelm_cli.report.reports import InfoReport
 from enrelm_cli.report.targets.reports import TargetsInfo
 
@@ -26,7 +27,7 @@ def info_of(model: Model, path: str) -> InfoReport:
     """Of one target."""
     card, (seconds, size) = model.card, place_of(path)
     return InfoReport(
-        path=path,
+        path=redacted(path),
         variant=card.variant,
         neurons=model.network.size,
         target=model.encoding.target,

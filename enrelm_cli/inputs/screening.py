@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from enrelm_cli.errors import DataError
@@ -19,6 +18,7 @@ from enrelm_cli.inputs.encoding import (
 )
 from enrelm_cli.inputs.survey.cells import MOST_LEVELS, ColumnFacts, InputColumn
 from enrelm_cli.inputs.survey.facts import Survey, target_column
+from enrelm_cli.quoting import quoted
 from enrelm_cli.table import cells
 from enrelm_cli.table.load import not_numbers
 from enrelm_cli.table.table import Kind, Roles, find_cells, listed
@@ -46,7 +46,7 @@ def problems_of(survey: Survey, roles: Roles, missing: str) -> Iterator[DataErro
         if column.categorical and facts.too_many:
             yield DataError(
                 f"{survey.table.label}: column {column.name!r} has more than {MOST_LEVELS:,} levels",
-                f"leave it out: --drop {shlex.quote(column.name)}",
+                f"leave it out: --drop {quoted(column.name)}",
             )
     apart = _apart(survey)
     if len(apart) == len(survey.columns):
@@ -172,7 +172,7 @@ def _class_problems(survey: Survey, column: InputColumn) -> Iterator[DataError]:
 
 def _identifier(column: InputColumn, facts: ColumnFacts, count: int, present: int) -> str:
     many = f"more than {MOST_LEVELS:,}" if facts.too_many else f"{count:,}"
-    hint = f"--categorical {shlex.quote(column.name)} uses it anyway"
+    hint = f"--categorical {quoted(column.name)} uses it anyway"
     return f"{many} different texts in {present:,} rows look like identifiers or free text; {hint}"
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from enrelm_cli.inputs.inspection.alone import ALIKE, alike_in_time
 from enrelm_cli.inputs.training import Rows
 from enrelm_cli.judge.fitting import FittedVariant
+from enrelm_cli.quoting import quoted
 
 _FEW_ROWS = 50
 
@@ -23,9 +23,7 @@ def time_warning(rows: Rows) -> tuple[str, ...]:
     name = max(found, key=lambda one: found[one], default=None)
     if name is None or found[name] < ALIKE:
         return ()
-    return (
-        f"rows look time-ordered: --time {shlex.quote(name)} gives the error of later rows; this one may be too low",
-    )
+    return (f"rows look time-ordered: --time {quoted(name)} gives the error of later rows; this one may be too low",)
 
 
 def copies_warning(fitted: Sequence[FittedVariant]) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from enrelm_cli.redaction import redacted
+
 AGAIN = "copy the file again from where it was made, or fit the model again with `enrelm fit ... -o MODEL`"
 GIVE_MODEL = "give a model that `enrelm fit ... -o MODEL` wrote"
 
@@ -59,8 +61,8 @@ def foreign(start: bytes) -> Problem:
 
 
 def shown(value: object) -> str:
-    """Text from a file or a path, safe on a terminal: one line, no control characters, not too long."""
-    text = str(value)
+    """Text from a file or a path, safe on a terminal: one line, no control characters, no secret, not too long."""
+    text = redacted(str(value))  # before it is cut: the rest of an address is none
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     return text if len(text) <= 200 else f"{text[:120]}...{text[-60:]}"
 

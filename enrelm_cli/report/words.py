@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterable
 
-from enrelm_cli.remote import without_signature
+from enrelm_cli.quoting import quoted
+from enrelm_cli.redaction import redacted
 
 ABSENT = "–"
 
@@ -160,8 +160,8 @@ def label(key: str) -> str:
 
 
 def shell(words: Iterable[str]) -> str:
-    """A command line that can be pasted, but for the signature of an address, which is shown nowhere."""
-    return " ".join(shlex.quote(without_signature(word)) for word in words)
+    """A command line that can be pasted into bash, but for the secrets of addresses, which are shown nowhere."""
+    return " ".join(quoted(redacted(word)) for word in words)
 
 
 def visible(text: str) -> str:

@@ -108,9 +108,11 @@ def _in_a_line(blocks: Sequence[Block]) -> str:
 
 def origin(made: Origin, path: str, form: str, screen: Screen) -> None:
     """The line that made a model, to be pasted into a shell; the rest are comments there."""
+    from enrelm_cli.remote import address_of, is_remote
     from enrelm_cli.report import words
 
-    line = words.shell(["enrelm", "fit", "DATA", *made.words, "-o", path.rsplit("/", 1)[-1]])
+    place = address_of(path).label if is_remote(path) else path
+    line = words.shell(["enrelm", "fit", "DATA", *made.words, "-o", place.rsplit("/", 1)[-1]])
     if form == "json":
         _write_json(screen, {"command": line, **made.to_json()})
         return

@@ -19,6 +19,7 @@ from textwrap import TextWrapper
 from typing import TYPE_CHECKING, TextIO
 
 from enrelm_cli.errors import UserError
+from enrelm_cli.redaction import redacted
 from enrelm_cli.report import words
 
 if TYPE_CHECKING:
@@ -198,9 +199,11 @@ def error_line(screen: Screen, message: str, hint: str | None, exit_code: int) -
 
 
 def log_line(screen: Screen, level: str, message: str, **facts: object) -> None:
-    """A JSON line for batch jobs: the time, the level, what is to be said, and its parts for programs."""
+    """A JSON line for batch jobs: the time, the level, what is to be said, and its parts for programs; no secrets."""
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-    screen.err.write(json.dumps({"time": now, "level": level, "message": message, **facts}, default=str) + "\n")
+    told = {"time": now, "level": level, "message": message, **facts}
+    clean = {name: redacted(fact) if isinstance(fact, str) else fact for name, fact in told.items()}
+    screen.err.write(json.dumps(clean, default=str) + "\n")
 
 
 def _message(screen: Screen, kind: str, style: str, text: str) -> None:
@@ -212,7 +215,7 @@ def _message(screen: Screen, kind: str, style: str, text: str) -> None:
     screen.line.clear(screen.err)
     face = screen.err
     lead = f"{kind}: "
-    lines = _between_words([face.spell(line) for line in text.splitlines()] or [""], len(lead), face)
+    lines = _between_words([face.spell(line) for line in redacted(text).splitlines()] or [""], len(lead), face)
     shown = Text(lead, style=style, end="")
     shown.append("\n".join(lines), style="default")
     drawn = io.StringIO()

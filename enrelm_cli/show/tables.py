@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 
 from rich.cells import cell_len
@@ -11,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from enrelm_cli.quoting import split
 from enrelm_cli.report import words
 from enrelm_cli.report.blocks import Block, Column, Command, Facts, Grid, Headline, Line, Remarks, Spark
 from enrelm_cli.show.markdown import header
@@ -58,11 +58,11 @@ def _drawn_command(block: Command, face: Face) -> RenderableType:
 def continued(command: str, width: int) -> str:
     """The same command over several lines; an option stays with its value."""
     pieces: list[str] = []
-    for word in shlex.split(command):
+    for word in split(command):
         if pieces and pieces[-1].startswith("-") and " " not in pieces[-1] and not word.startswith("-"):
-            pieces[-1] += f" {shlex.quote(word)}"
+            pieces[-1] += f" {word}"
         else:
-            pieces.append(shlex.quote(word))
+            pieces.append(word)
     lines = [f"  {pieces[0]}"]
     for piece in pieces[1:]:
         if len_of(lines[-1]) + len_of(piece) + 3 > width:

@@ -5,12 +5,12 @@ Blocks are cut at record boundaries (csv_pieces.py), so that threads or machines
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from enrelm_cli.errors import DataError, UsageError
+from enrelm_cli.quoting import quoted
 from enrelm_cli.settings import ReadOptions, Roles, close_names, listed
 from enrelm_cli.table import cells
 from enrelm_cli.table.census import Decision
@@ -133,7 +133,7 @@ def require_target(sources: Sequence[str | ArrowSource], said: ReadOptions) -> N
     typed, names = sources[0] if isinstance(sources[0], str) else first.label, first.names
     raise UsageError(
         f"no target column given; {typed} has {listed([repr(name) for name in names], 20)}",
-        f"add --target {shlex.quote(names[-1])}, or another column",
+        f"add --target {quoted(names[-1])}, or another column",
     )
 
 

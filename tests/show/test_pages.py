@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
-from html import escape
+from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -123,3 +124,40 @@ def test_a_browser_shows_them_without_errors_and_without_sideways_scrolling(
         assert shown == width
         assert scrolled == shown, name
     assert "CONSOLE" not in seen.stderr
+
+
+def command_of(page: Path) -> list[str]:
+    found = re.search(r"How to reproduce.*?<pre><code>(.*?)</code>", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert found
+    return shlex.split(unescape(found[1]))
+
+
+def test_the_line_of_a_page_says_what_a_run_file_and_variables_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, page, run = FOLDER / "network.csv", tmp_path / "page.html", tmp_path / "run.toml"
+    run.write_text('target = "y"\nvariant = "approximate"\n[fit]\ntune = false\nupdatable = false\n')
+    monkeypatch.setenv("ENRELM_SEED", "5")
+    succeed("fit", table, "--config", run, "--report", page)
+    first, line = page.read_text(encoding="utf-8"), command_of(page)
+    assert line[:3] == ["enrelm", "fit", str(table)]
+    assert "--config" not in line
+    assert ("--seed 5" in " ".join(line), "--no-tune" in line) == (True, True)
+    monkeypatch.delenv("ENRELM_SEED")
+    succeed(*line[1:])
+    assert _without_times(page.read_text(encoding="utf-8")) == _without_times(first)
+
+
+def _without_times(page: str) -> str:
+    return re.sub(r"[0-9.,]+ (ms|s|min)\b", "", page)
+
+
+def test_the_line_of_a_page_names_a_file_that_looks_like_an_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(FOLDER / "linear.csv", "-x.csv")
+    succeed("check", "-t", "y", "--report", "page.html", "--", "-x.csv")
+    line = command_of(Path("page.html"))
+    assert line == ["enrelm", "check", "./-x.csv", "--target", "y", "--report", "page.html"]
+    succeed(*line[1:])

@@ -315,7 +315,6 @@ def test_no_secret_reaches_a_message_a_page_a_log_or_a_model(
     for source in ("s3://shop/t.csv", f"{web}/t.csv?X-Amz-Signature=hush"):
         page, model = tmp_path / "p.html", tmp_path / "m.joblib"
         loud = ("-v", "--debug", "--log-format", "json")
-        monkeypatch.setattr("sys.argv", ["enrelm", "curve", source, *FIT, "--report", str(page)])
         told.append(succeed("curve", source, *FIT, *loud, "--report", page))
         told.append(succeed("check", source, "-t", "y", *loud))
         told.append(succeed("fit", source, *FIT, *loud, "-o", model))

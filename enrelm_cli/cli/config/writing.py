@@ -14,7 +14,7 @@ from enrelm_cli.cli.program import COMMANDS, KnownOptions, command, options_of, 
 from enrelm_cli.errors import UsageError
 from enrelm_cli.fields import OUTPUT, PANELS, REQUIRED, Flag, Option, Real, Settings, Whole, argument, text
 from enrelm_cli.files import Output, check_outputs, write_whole
-from enrelm_cli.remote import without_signature
+from enrelm_cli.redaction import redacted, without_credentials
 from enrelm_cli.show.screen import Screen, note
 
 
@@ -65,8 +65,10 @@ def _of_line(first: str, rest: Sequence[str]) -> tuple[str, dict[str, Any]]:
     for name, value in typed.items():
         option = options_of(first)[name]
         option.check(option.value(value))
+    given = {**({} if path is None else of_file(path, first, KnownOptions())), **typed}
+    for value in given.values():
         _refuse_signatures(value)
-    return first, {**({} if path is None else of_file(path, first, KnownOptions())), **typed}
+    return first, given
 
 
 def _of_model(path: str, screen: Screen) -> tuple[str, dict[str, Any]]:
@@ -83,11 +85,16 @@ def _of_model(path: str, screen: Screen) -> tuple[str, dict[str, Any]]:
 
 def _refuse_signatures(value: Any) -> None:
     for one in value if isinstance(value, (list, tuple)) else [value]:
-        if isinstance(one, str) and without_signature(one) != one:
+        if not isinstance(one, str) or redacted(one) == one:
+            continue
+        if without_credentials(one) != one:
             raise UsageError(
-                f"{without_signature(one)}: an address with a query, which may be a signature, stays out of run files",
-                "give it on the command line that uses the file",
+                f"{one}: an address with credentials, which stay out of run files", "leave them out of the address"
             )
+        raise UsageError(
+            f"{one}: an address with a query, which may be a signature, stays out of run files",
+            "give it on the command line that uses the file",
+        )
 
 
 def _may_be_a_model(path: str) -> bool:

@@ -31,6 +31,7 @@ from enrelm_cli.judge.explanation.residuals import binned
 from enrelm_cli.model.explanation.learnt import Learnt, LearntEffect
 from enrelm_cli.model.model import Model
 from enrelm_cli.names import close_names
+from enrelm_cli.redaction import redacted
 from enrelm_cli.report.explain_report import (
     ColumnEffect,
     Coverage,
@@ -139,7 +140,7 @@ def learnt_report(
     columns, shares = model.encoding.columns, dict(model.card.relevance)
     subjects = {place: subject(model, place) for place in learnt.scores}
     return ExplainReport(
-        model=path,
+        model=redacted(path),
         name=name,
         variant=model.card.variant,
         target=model.encoding.target,

@@ -42,6 +42,7 @@ from enrelm_cli.model.updating.frozen import frozen_document
 from enrelm_cli.model.updating.kept import Kept, KeptSums, merged
 from enrelm_cli.names import meant
 from enrelm_cli.phase_one.phase_one import Basis
+from enrelm_cli.redaction import redacted
 from enrelm_cli.remote import is_remote
 from enrelm_cli.report import words
 from enrelm_cli.report.updating.update_report import Change
@@ -186,7 +187,7 @@ def update(wanted: Wanted, read: ReadOptions, engine: Engine) -> AnyReport:
             raise DataError(f"{wanted.path}: another model was written there meanwhile", "run the command again")
         made = _changed(model, wanted, added, removed, engine)
         artifact.save(made.to_document(), wanted.output or wanted.path)
-    return replace(_changes(made, added, removed, model, timer), model=wanted.output or wanted.path)
+    return replace(_changes(made, added, removed, model, timer), model=redacted(wanted.output or wanted.path))
 
 
 def updated(model: AnyModel, wanted: Wanted, read: ReadOptions, engine: Engine) -> tuple[AnyReport, AnyModel]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,6 +13,7 @@ from enrelm_cli.inputs.inspection.columns import sample_of
 from enrelm_cli.inputs.inspection.findings import Finding, Level, two_values
 from enrelm_cli.inputs.inspection.suspects import MOSTLY, Looked
 from enrelm_cli.inputs.survey.contents import SampledSurvey
+from enrelm_cli.quoting import quoted
 from enrelm_cli.table.table import Kind, listed
 
 FEW_ROWS = 50
@@ -116,7 +116,7 @@ def _in_time(looked: Looked) -> Iterator[Finding]:
 
 
 def _time(level: Level, name: str, text: str) -> Finding:
-    return Finding(level, "time-order", name, text, f"--time {shlex.quote(name)}", "validates on the latest rows")
+    return Finding(level, "time-order", name, text, f"--time {quoted(name)}", "validates on the latest rows")
 
 
 def _neighbours(looked: Looked) -> Iterator[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ from enrelm_cli.inputs.inspection.findings import Finding, Level
 from enrelm_cli.inputs.inspection.walk import Walk
 from enrelm_cli.inputs.maps.robust import copies
 from enrelm_cli.inputs.survey.contents import SampledSurvey
+from enrelm_cli.quoting import quoted
 from enrelm_cli.table.cells import number_text
 from enrelm_cli.table.table import Kind
 from enrelm_cli.types import Array
@@ -69,11 +69,11 @@ def suspects(looked: Looked) -> Iterator[Finding]:
 
 
 def drop(name: str) -> str:
-    return f"--drop {shlex.quote(name)}"
+    return f"--drop {quoted(name)}"
 
 
 def categorical(name: str) -> str:
-    return f"--categorical {shlex.quote(name)}"
+    return f"--categorical {quoted(name)}"
 
 
 def _left_out(looked: Looked) -> Iterator[Finding]:
@@ -192,7 +192,7 @@ def _nearly_numbers(looked: Looked) -> Iterator[Finding]:
             most = sorted(odd, key=lambda level: (-odd[level], level))
             shown = ", ".join(f"{level!r} {odd[level]:,}" for level in most[:_SHOWN])
             text = f"column {column.name!r}: texts, though {_percent(share)} of its cells are numbers; not {shown}"
-            option = " ".join(f"--null {shlex.quote(level)}" for level in most[:_SHOWN])
+            option = " ".join(f"--null {quoted(level)}" for level in most[:_SHOWN])
             yield Finding("warning", "odd-cells", column.name, text, option, "if that means a missing value")
 
 
