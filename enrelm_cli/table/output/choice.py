@@ -30,9 +30,9 @@ def writer_of(
 
 def _plain(wanted: OutputFormat, layout: Layout, schema: Any, added: Sequence[Added]) -> Writer:
     if wanted.name == "parquet":
-        return ParquetFile(schema)
+        return ParquetFile.of(schema)
     if wanted.name == "arrow":
-        return ArrowFile.of(schema)
+        return ArrowFile(schema)
     if wanted.name in ("json", "jsonl"):
         return JsonLines(schema, as_array=wanted.name == "json")
     if wanted.tabs and layout.delimiter != "\t":

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from enrelm_cli.errors import UsageError
+from enrelm_cli.errors import DataError, UsageError
+from enrelm_cli.table import cells
 from enrelm_cli.table.kinds import ARROW, Kind
 from enrelm_cli.table.output.sink import Sink
 from enrelm_cli.table.output.writer import Added
@@ -19,32 +21,71 @@ from enrelm_cli.table.sources import CsvSource, Source
 
 # Rows of a row group: enough for a reader to compress and skip by, few enough to hold.
 _GROUP_ROWS = 1 << 17
+# Bits of the integers that a float of so many bits holds exactly.
+_MANTISSA = {16: 11, 32: 24, 64: 53}
 
 
 def kept_schema(sources: Sequence[Source], names: Sequence[str], kinds: Mapping[str, Kind]) -> Any:
     """What columns of these names come along as: in the types of their file; those of CSV as the model reads them.
 
     A column of CSV that the model does not read is text: what else it may be would take a pass over all rows.
+    What is said of the whole table comes along with all its columns, where every file says the same.
     """
-    schemas = [pa.schema(list(_fields(source, names, kinds))) for source in sources]
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive").remove_metadata()
-    except pa.ArrowException as error:
+    fields = [_joint_field(sources, [_field(source, name, kinds) for source in sources]) for name in names]
+    said = [None if isinstance(source, CsvSource) else source.schema.metadata for source in sources]
+    whole = all(source.names == tuple(names) for source in sources) and all(one == said[0] for one in said)
+    return pa.schema(fields, metadata=said[0] if whole else None)
+
+
+def _field(source: Source, name: str, kinds: Mapping[str, Kind]) -> Any:
+    if not isinstance(source, CsvSource):
+        return source.schema.field(name)
+    kind = ARROW[kinds.get(name, Kind.VERBATIM)]
+    return pa.field(name, pa.string() if pa.types.is_dictionary(kind) else kind)
+
+
+def _joint_field(sources: Sequence[Source], fields: Sequence[Any]) -> Any:
+    """The field of all files; where they differ, one of a type that holds every value of each."""
+    first = fields[0]
+    if all(field.equals(first, check_metadata=True) for field in fields):
+        return first
+    other = next((place for place, field in enumerate(fields) if field.type != first.type), None)
+    if other is None:
+        return pa.field(first.name, first.type)
+    joint = _joint_type({_without_dictionary(field.type) for field in fields})
+    if joint is None:
         raise UsageError(
-            f"the copied columns have different types in different files ({str(error).splitlines()[0]})",
+            f"column {first.name!r} is {first.type} in {sources[0].label} and {fields[other].type} in "
+            f"{sources[other].label}: no type holds both exactly",
             "predict the files one at a time, or write CSV",
-        ) from error
+        )
+    return pa.field(first.name, joint)
 
 
-def _fields(source: Source, names: Sequence[str], kinds: Mapping[str, Kind]) -> Iterator[Any]:
-    if isinstance(source, CsvSource):
-        for name in names:
-            kind = ARROW[kinds.get(name, Kind.VERBATIM)]
-            yield pa.field(name, pa.string() if pa.types.is_dictionary(kind) else kind)
-        return
-    types = dict(zip(source.names, source.types, strict=True))
-    for name in names:
-        yield pa.field(name, types[name])
+def _joint_type(kinds: Collection[Any]) -> Any:
+    try:
+        schemas = [pa.schema([("", kind)]) for kind in sorted(kinds, key=str)]
+        joint = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return None
+    return joint if all(_holds(joint, kind) for kind in kinds) else None
+
+
+def _holds(joint: Any, kind: Any) -> bool:
+    """Whether every value of the second type is one of the first."""
+    is_ = pa.types
+    if joint == kind or is_.is_null(kind):
+        return True
+    if is_.is_integer(kind) and is_.is_integer(joint):
+        # An unsigned integer takes one more bit than a signed one of its range.
+        fits = joint.bit_width - is_.is_signed_integer(joint) >= kind.bit_width - is_.is_signed_integer(kind)
+        return bool(fits and (is_.is_signed_integer(joint) or is_.is_unsigned_integer(kind)))
+    if is_.is_integer(kind) and is_.is_floating(joint):
+        return bool(kind.bit_width <= _MANTISSA[joint.bit_width])
+    if is_.is_decimal(kind) and is_.is_decimal(joint):
+        return bool(joint.scale >= kind.scale and joint.precision - joint.scale >= kind.precision - kind.scale)
+    same = (is_.is_floating, is_.is_time, cells.is_text)
+    return any(is_one(kind) and is_one(joint) for is_one in same)
 
 
 def record_batch(schema: Any, values: Sequence[Any], batch: Batch) -> Any:
@@ -64,7 +105,7 @@ def _as(column: Any, kind: Any) -> Any:
 
 def full_schema(kept: Any, added: Sequence[Added]) -> Any:
     own = [pa.field(one.name, pa.string() if one.is_text else pa.float64()) for one in added]
-    return pa.schema([*kept, *own])
+    return pa.schema([*kept, *own], metadata=kept.metadata)
 
 
 @dataclass(frozen=True)
@@ -72,6 +113,17 @@ class ParquetFile:
     """The writer of Parquet."""
 
     schema: Any  # pa.Schema
+
+    @staticmethod
+    def of(schema: Any) -> ParquetFile:
+        """Refuses, before anything is read, what Parquet has no type for."""
+        if not _is_parquet(schema):
+            odd = next(field for field in schema if not _is_parquet(pa.schema([field])))
+            raise UsageError(
+                f"column {odd.name!r} holds {odd.type} values, which Parquet does not have",
+                "write .arrow, .jsonl or .csv, or keep other columns with --id",
+            )
+        return ParquetFile(schema)
 
     def part(self, values: Sequence[Any], batch: Batch) -> Any:
         return record_batch(self.schema, values, batch)
@@ -83,7 +135,24 @@ class ParquetFile:
         first = next(groups, None)
         with closing(Sink(stream)) as sink, pq.ParquetWriter(sink, self.schema, compression="zstd") as writer:
             for group in chain([] if first is None else [first], groups):
-                writer.write_table(pa.Table.from_batches(group, self.schema), row_group_size=_GROUP_ROWS)
+                _write_group(writer, pa.Table.from_batches(group, self.schema))
+
+
+def _write_group(writer: Any, group: Any) -> None:
+    try:
+        writer.write_table(group, row_group_size=_GROUP_ROWS)
+    except pa.ArrowInvalid as error:  # seconds too far from 1970 for milliseconds
+        raise DataError(f"a value is not one that Parquet holds ({error})", "write .arrow or .csv") from error
+
+
+def _is_parquet(schema: Any) -> bool:
+    import pyarrow.parquet as pq
+
+    try:
+        pq.ParquetWriter(pa.BufferOutputStream(), schema).close()
+    except pa.ArrowException:
+        return False
+    return True
 
 
 def _groups(parts: Iterable[Any]) -> Iterator[list[Any]]:
@@ -102,14 +171,9 @@ def _groups(parts: Iterable[Any]) -> Iterator[list[Any]]:
 
 @dataclass(frozen=True)
 class ArrowFile:
-    """The writer of Arrow files (Feather). Levels go out as texts: such a file has one dictionary for all batches."""
+    """The writer of Arrow files (Feather), not compressed, so that they can be read in place."""
 
     schema: Any  # pa.Schema
-
-    @staticmethod
-    def of(schema: Any) -> ArrowFile:
-        plain = [pa.field(one.name, _without_dictionary(one.type), one.nullable) for one in schema]
-        return ArrowFile(pa.schema(plain))
 
     def part(self, values: Sequence[Any], batch: Batch) -> Any:
         return record_batch(self.schema, values, batch)
@@ -117,9 +181,37 @@ class ArrowFile:
     def write(self, stream: BinaryIO, parts: Iterable[Any]) -> None:
         rest = iter(parts)
         first = next(rest, None)
-        with closing(Sink(stream)) as sink, pa.ipc.new_file(sink, self.schema) as writer:
+        # A file has one dictionary for each column: what a later batch has more is added to it.
+        how = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+        levels: dict[int, Any] = {}
+        with closing(Sink(stream)) as sink, pa.ipc.new_file(sink, self.schema, options=how) as writer:
             for part in chain([] if first is None else [first], rest):
-                writer.write_batch(part)
+                writer.write_batch(_with_joint_levels(part, levels))
+
+
+def _with_joint_levels(part: Any, levels: dict[int, Any]) -> Any:
+    """The batch with the levels of those before it first, in `levels` by the place of the column."""
+    columns = list(part.columns)
+    for place, column in enumerate(columns):
+        if not pa.types.is_dictionary(column.type):
+            continue
+        known = levels.get(place, column.dictionary)
+        if not column.dictionary.equals(known):
+            fresh = column.dictionary.filter(pc.invert(pc.is_in(column.dictionary, value_set=known)))
+            known = pa.concat_arrays([known, fresh])
+            columns[place] = _recoded(column, known, part.schema.field(place).name)
+        levels[place] = known
+    return pa.RecordBatch.from_arrays(columns, schema=part.schema)
+
+
+def _recoded(column: Any, levels: Any, name: str) -> Any:
+    kind = column.type
+    try:
+        codes = pc.index_in(column.dictionary, value_set=levels).take(column.indices).cast(kind.index_type)
+    except pa.ArrowInvalid as error:
+        problem = f"column {name!r} has {len(levels):,} levels in all, too many for {kind.index_type} codes"
+        raise UsageError(problem, "predict the files one at a time, or write .parquet or .csv") from error
+    return pa.DictionaryArray.from_arrays(codes, levels, ordered=kind.ordered)
 
 
 def _without_dictionary(kind: Any) -> Any:
