@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -16,7 +16,7 @@ from enrelm_cli.table import cells
 from enrelm_cli.table.kinds import ARROW, Kind
 from enrelm_cli.table.output.sink import Sink
 from enrelm_cli.table.output.writer import Added
-from enrelm_cli.table.pieces import Batch
+from enrelm_cli.table.pieces import Batch, group_batches
 from enrelm_cli.table.sources import CsvSource, Source
 
 # Rows of a row group: enough for a reader to compress and skip by, few enough to hold.
@@ -135,14 +135,17 @@ class ParquetFile:
         first = next(groups, None)
         with closing(Sink(stream)) as sink, pq.ParquetWriter(sink, self.schema, compression="zstd") as writer:
             for group in chain([] if first is None else [first], groups):
-                _write_group(writer, pa.Table.from_batches(group, self.schema))
+                with _told("Parquet", ".arrow"):
+                    writer.write_table(pa.Table.from_batches(group, self.schema), row_group_size=_GROUP_ROWS)
 
 
-def _write_group(writer: Any, group: Any) -> None:
+@contextmanager
+def _told(kind: str, other: str) -> Iterator[None]:
+    """Values that only show in the rows: seconds too far from 1970 for milliseconds, lists of other levels."""
     try:
-        writer.write_table(group, row_group_size=_GROUP_ROWS)
-    except pa.ArrowInvalid as error:  # seconds too far from 1970 for milliseconds
-        raise DataError(f"a value is not one that Parquet holds ({error})", "write .arrow or .csv") from error
+        yield
+    except pa.ArrowInvalid as error:
+        raise DataError(f"a value is not one that {kind} files hold ({error})", f"write {other} or .csv") from error
 
 
 def _is_parquet(schema: Any) -> bool:
@@ -174,43 +177,62 @@ class ArrowFile:
     """The writer of Arrow files (Feather), not compressed, so that they can be read in place."""
 
     schema: Any  # pa.Schema
+    # Of the columns of codes: a file has one dictionary for all its batches. Deltas are allowed, but polars has none.
+    levels: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(schema: Any, sources: Sequence[Source]) -> ArrowFile:
+        """Looks through the columns of codes for all their levels."""
+        coded = [one for one in schema if pa.types.is_dictionary(one.type)]
+        levels = _all_levels([one.name for one in coded], sources)
+        for one in coded:
+            if one.name in levels and not _can_tell_apart(one.type.index_type, len(levels[one.name])):
+                raise UsageError(
+                    f"column {one.name!r} has {len(levels[one.name]):,} levels in all, too many for its "
+                    f"{one.type.index_type} codes",
+                    "predict the files one at a time, or write .parquet or .csv",
+                )
+        return ArrowFile(schema, levels)
 
     def part(self, values: Sequence[Any], batch: Batch) -> Any:
-        return record_batch(self.schema, values, batch)
+        part = record_batch(self.schema, values, batch)
+        columns = dict(zip(part.schema.names, part.columns, strict=True))
+        columns |= {name: _recoded(columns[name], levels) for name, levels in self.levels.items()}
+        return pa.RecordBatch.from_arrays(list(columns.values()), schema=self.schema)
 
     def write(self, stream: BinaryIO, parts: Iterable[Any]) -> None:
         rest = iter(parts)
         first = next(rest, None)
-        # A file has one dictionary for each column: what a later batch has more is added to it.
-        how = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
-        levels: dict[int, Any] = {}
-        with closing(Sink(stream)) as sink, pa.ipc.new_file(sink, self.schema, options=how) as writer:
+        with closing(Sink(stream)) as sink, pa.ipc.new_file(sink, self.schema) as writer:
             for part in chain([] if first is None else [first], rest):
-                writer.write_batch(_with_joint_levels(part, levels))
+                with _told("Arrow", ".parquet"):
+                    writer.write_batch(part)
 
 
-def _with_joint_levels(part: Any, levels: dict[int, Any]) -> Any:
-    """The batch with the levels of those before it first, in `levels` by the place of the column."""
-    columns = list(part.columns)
-    for place, column in enumerate(columns):
-        if not pa.types.is_dictionary(column.type):
-            continue
-        known = levels.get(place, column.dictionary)
-        if not column.dictionary.equals(known):
-            fresh = column.dictionary.filter(pc.invert(pc.is_in(column.dictionary, value_set=known)))
-            known = pa.concat_arrays([known, fresh])
-            columns[place] = _recoded(column, known, part.schema.field(place).name)
-        levels[place] = known
-    return pa.RecordBatch.from_arrays(columns, schema=part.schema)
+def _all_levels(names: list[str], sources: Sequence[Source]) -> dict[str, Any]:
+    """Each column's, in the order in which they come."""
+    found: dict[str, Any] = {}
+    for source in sources if names else ():
+        assert not isinstance(source, CsvSource)  # which has no codes
+        for group in range(len(source.groups)):
+            for batch in group_batches(source, group, names, _GROUP_ROWS):
+                for name in names:
+                    here = batch.column(name).dictionary
+                    known = found.get(name, here)
+                    fresh = here.filter(pc.invert(pc.is_in(here, value_set=known)))
+                    found[name] = pa.concat_arrays([known, fresh]) if len(fresh) else known
+    return found
 
 
-def _recoded(column: Any, levels: Any, name: str) -> Any:
+def _can_tell_apart(codes: Any, levels: int) -> bool:
+    return bool(levels <= 1 << (codes.bit_width - pa.types.is_signed_integer(codes)))
+
+
+def _recoded(column: Any, levels: Any) -> Any:
     kind = column.type
-    try:
-        codes = pc.index_in(column.dictionary, value_set=levels).take(column.indices).cast(kind.index_type)
-    except pa.ArrowInvalid as error:
-        problem = f"column {name!r} has {len(levels):,} levels in all, too many for {kind.index_type} codes"
-        raise UsageError(problem, "predict the files one at a time, or write .parquet or .csv") from error
+    if column.dictionary.equals(levels):
+        return column
+    codes = pc.index_in(column.dictionary, value_set=levels).take(column.indices).cast(kind.index_type)
     return pa.DictionaryArray.from_arrays(codes, levels, ordered=kind.ordered)
 
 
