@@ -17,27 +17,27 @@ CUT_SHORT = "it may be cut short: copy or write it again"
 
 _FILE = "{}"
 _EXCEL = (
-    "pipe the first sheet (pip install openpyxl): python3 -c 'import csv, sys, openpyxl; csv.writer(sys.stdout)"
+    "pipe the first sheet (pip install openpyxl):\n    python3 -c 'import csv, sys, openpyxl; csv.writer(sys.stdout)"
     ".writerows(openpyxl.load_workbook(sys.argv[1], data_only=True).worksheets[0].values)' {} | enrelm ... -"
 )
-_CONVERT = "convert it, then name the CSV file: libreoffice --headless --convert-to csv {}"
+_CONVERT = "convert it, then name the CSV file:\n    libreoffice --headless --convert-to csv {}"
 _REWRITE = "write it as CSV, Parquet, Arrow or JSON lines"
 _PAGE = "a login page, or a page about the file, came in its place: use the link to the file itself"
-# How it begins, what it is, and what makes a table of it.
+# How it begins, what it is, and what makes a table of it: a line to paste stands on its own.
 _OTHERS = [
     (re.compile(begins, re.DOTALL), kind, remedy)
     for begins, kind, remedy in (
         (
             rb"SQLite format 3\0",
             "a SQLite database",
-            "pipe its rows: sqlite3 -header -csv {} 'select * from TABLE' | enrelm ... -",
+            "pipe its rows:\n    sqlite3 -header -csv {} 'select * from TABLE' | enrelm ... -",
         ),
-        (rb".{8}DUCK.\0", "a DuckDB database", "pipe its rows: duckdb {} -csv -c 'from TABLE' | enrelm ... -"),
+        (rb".{8}DUCK.\0", "a DuckDB database", "pipe its rows:\n    duckdb {} -csv -c 'from TABLE' | enrelm ... -"),
         (rb"PK\x03\x04.{26}(\[Content_Types\]|_rels/|docProps/|xl/)", "an Excel file", _EXCEL),
         (rb"PK\x03\x04.{26}mimetype", "an OpenDocument file", _CONVERT),
-        (rb"PK\x03\x04", "a zip file", "pipe the file in it: unzip -p {} | enrelm ... -"),
+        (rb"PK\x03\x04", "a zip file", "pipe the file in it:\n    unzip -p {} | enrelm ... -"),
         (rb"\xd0\xcf\x11\xe0", "an old Excel file", _CONVERT),
-        (rb"\xfd7zXZ\0", "a file compressed with xz", "pipe it: xz -dc {} | enrelm ... -"),
+        (rb"\xfd7zXZ\0", "a file compressed with xz", "pipe it:\n    xz -dc {} | enrelm ... -"),
         (rb"FEA1\0", "a Feather file of version 1", "write it again with today's pandas or pyarrow: as version 2"),
         (rb"\x89HDF\r\n", "an HDF5 file", _REWRITE),
         (rb"\x93NUMPY", "a numpy file", _REWRITE),
@@ -68,7 +68,7 @@ def refuse_others(label: str, head: bytes, packing: Packing | None = None) -> No
     kind = found[0] if found is not None else _alone(head)
     if kind is not None:
         out = shlex.quote(_unpacked_name(label))
-        remedy = f"unpack it and name what comes out: {_UNPACKERS[packing.name]} {_FILE} > {out}"
+        remedy = f"unpack it and name what comes out:\n    {_UNPACKERS[packing.name]} {_FILE} > {out}"
         raise DataError(f"{label}: {kind} within a {packing.name} file is not read", _remedy(label, remedy))
 
 

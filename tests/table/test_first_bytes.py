@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import os
 import shutil
 import sqlite3
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from enrelm_cli.errors import DataError
+from enrelm_cli.show.screen import Face, Screen, error
 from enrelm_cli.table.first_bytes import refuse_others
 from tests.cli_runner import run
 
@@ -48,12 +50,12 @@ def excel_file(path: Path) -> None:
 def hint_of(path: Path | str, folder: Path) -> str:
     outcome = run("fit", path, "-t", "y")
     assert outcome.code == 3, outcome.stderr
-    return " ".join(outcome.stderr.split("hint:")[1].split())
+    return outcome.stderr.split("hint:")[1].strip()
 
 
 def pasted(hint: str, folder: Path) -> bytes:
     """What the line of a hint writes: `enrelm ... -` is what reads it."""
-    line = hint.split(": ", 1)[1].replace("enrelm ... -", "cat").replace("TABLE", "t")
+    line = hint.splitlines()[-1].replace("enrelm ... -", "cat").replace("TABLE", "t")
     return subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, check=True, timeout=60).stdout
 
 
@@ -93,11 +95,20 @@ def test_the_line_for_excel_writes_the_first_sheet(tmp_path: Path, monkeypatch: 
     assert not (tmp_path / "pwned").exists()
 
 
+def test_a_line_to_paste_stays_whole_on_a_narrow_terminal() -> None:
+    stream = io.StringIO()
+    face = Face(stream, terminal=True, cursor=False, width=40, unicode=True, colour=False)
+    with pytest.raises(DataError) as caught:
+        refuse_others("shop.db", b"SQLite format 3\0")
+    error(Screen(out=face, err=face), caught.value)
+    assert "\n    sqlite3 -header -csv shop.db 'select * from TABLE' | enrelm ... -\n" in stream.getvalue()
+
+
 def test_an_excel_file_is_known_from_other_zip_files(tmp_path: Path) -> None:
     excel_file(tmp_path / "a.xlsx")
     assert "openpyxl" in hint_of(tmp_path / "a.xlsx", tmp_path)
     zip_file(tmp_path / "a.ods", "mimetype")
-    assert "convert it, then name the CSV file: libreoffice" in hint_of(tmp_path / "a.ods", tmp_path)
+    assert "convert it, then name the CSV file:\n    libreoffice" in hint_of(tmp_path / "a.ods", tmp_path)
 
 
 def test_what_is_not_a_file_of_this_machine_is_saved_first(tmp_path: Path) -> None:
@@ -105,7 +116,9 @@ def test_what_is_not_a_file_of_this_machine_is_saved_first(tmp_path: Path) -> No
     with pytest.raises(DataError) as caught:
         refuse_others("s3://bucket/a b/it's.db", head)
     assert caught.value.hint is not None
-    assert caught.value.hint.startswith("""download it first, then pipe its rows: sqlite3 -header -csv 'it'"'"'s.db'""")
+    assert caught.value.hint.startswith(
+        """download it first, then pipe its rows:\n    sqlite3 -header -csv 'it'"'"'s.db'"""
+    )
     outcome = run("fit", "-", "-t", "y", stdin=head)
     assert outcome.code == 3
     assert "save it to a file first, then pipe its rows: sqlite3 -header -csv FILE" in " ".join(outcome.stderr.split())
