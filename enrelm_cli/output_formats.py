@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 from enrelm_cli.errors import UsageError
@@ -52,7 +53,9 @@ def format_of(path: str, asked: str | None = None) -> OutputFormat:
         raise UsageError(f"-o {path} would hold {asked}, not {named}", f"leave out --format, or try -o out.{asked}")
     name = asked or named or "csv"
     if packing is not None and name in _BINARY:
-        raise UsageError(f"-o {path}: {name} files are compressed within", f"try -o {path[: len(plain)]}")
+        why = "are compressed within" if name == "parquet" else "are read in place, which compressed ones are not"
+        also = "" if name == "parquet" else ", or Parquet, which is compressed within"
+        raise UsageError(f"-o {path}: {name} files {why}", f"try -o {shlex.quote(path[: len(plain)])}{also}")
     return OutputFormat(name, packing, ending == ".tsv")
 
 

@@ -61,7 +61,7 @@ class ReadOptions(Settings):
         None, "Cell delimiter; tab for a tab. Default: from the file name and header.", DATA, "CHAR"
     )
     decimal: str | None = text(None, "Decimal mark of numbers. Default: a point, or what fits a column.", DATA, "MARK")
-    encoding: str | None = text(None, "Text encoding of CSV files. Default: utf-8.", DATA, "NAME")
+    encoding: str | None = text(None, "Text encoding of CSV and JSON files. Default: utf-8.", DATA, "NAME")
     nulls: tuple[str, ...] = texts(
         "Also treat cells with this text as missing (repeatable).", DATA, "TEXT", flags=("--null",)
     )

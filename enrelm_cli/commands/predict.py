@@ -233,7 +233,7 @@ def predict(path: str, wanted: Wanted, engine: Engine) -> PredictReport | Target
         usual = class_columns(model, wanted.classes, scored)
     drift = wanted.drift.rows(model)
     added = _with_free_names(usual, opened.beside)
-    writer = writer_of(wanted.format, opened.layout, opened.kept, added, wanted.digits)
+    writer = writer_of(wanted.format, opened.layout, opened.kept, added, opened.sources, wanted.digits)
     totals: list[tuple[Sums, Unseen]] = []
     if models is not None:
         work = PredictTargets(models, writer, each, limit, parted)

@@ -7,6 +7,7 @@ squared deviations of two sets of rows follow from those of each. Inputs are fir
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 import numpy as np
@@ -151,5 +152,5 @@ def _check_scale(name: str, spread: float) -> None:
     if not np.isfinite(spread):
         raise DataError(
             f"column '{name}' has values too far apart to be scaled",
-            f"drop the column with --drop '{name}', or remove its extreme values",
+            f"drop the column with --drop {shlex.quote(name)}, or remove its extreme values",
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -63,7 +64,8 @@ def check(path: str) -> None:
     """Refuses a file name, or an installation, that no figure could come out of: worth asking before a long fit."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise UsageError(
-            f"--plot '{path}' does not end in .png, .svg or .pdf", f"try --plot {Path(path).with_suffix('.png')}"
+            f"--plot '{path}' does not end in .png, .svg or .pdf",
+            f"try --plot {shlex.quote(str(Path(path).with_suffix('.png')))}",
         )
     _matplotlib()
 

@@ -224,13 +224,20 @@ def _message(screen: Screen, kind: str, style: str, text: str) -> None:
 
 
 def _between_words(lines: list[str], lead: int, face: Face) -> list[str]:
-    """Lines as a terminal shows them without cutting a word in two; a pipe or a file gets them as they are."""
+    """Lines as a terminal shows them without cutting a word in two; a pipe or a file gets them as they are.
+
+    A line that is set in is one to paste, and stays whole.
+    """
     if not face.terminal or face.width is None:
         return lines
     wrap = TextWrapper(face.width - 1, initial_indent=" " * lead, break_long_words=False, break_on_hyphens=False)
     first = wrap.wrap(lines[0]) or [" " * lead]
     wrap.initial_indent = ""
-    return [first[0][lead:], *first[1:], *(part for line in lines[1:] for part in wrap.wrap(line))]
+    return [
+        first[0][lead:],
+        *first[1:],
+        *(part for line in lines[1:] for part in ([line] if line.startswith("    ") else wrap.wrap(line))),
+    ]
 
 
 class ProgressBar:

@@ -6,17 +6,24 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.table.csv_pieces import Block, Records, cells, lines_before, records
-from enrelm_cli.table.sources import CsvSource, not_utf8, shorten
+from enrelm_cli.table.first_bytes import not_utf8, shorten
+from enrelm_cli.table.sources import CsvSource
 
 _SHOWN = 5
+# What the parts of a second are, as powers of ten.
+_POWERS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 # Rows that one row may count for: beyond it sums of squares lose every other row.
 LARGEST_WEIGHT = 1e12
 NO_WEIGHT = f"is missing, negative or above {LARGEST_WEIGHT:.0e}".replace("+", "")
@@ -51,26 +58,72 @@ def number_text(value: float) -> str:
 
 
 def texts(array: Any) -> Any:
-    """A column of any type as texts: numbers without a superfluous '.0', lists and the like as JSON."""
+    """A column of any type as texts: numbers without a superfluous '.0', spans of time in seconds, lists as JSON."""
+    array = plain(array)
     kind = array.type
-    if pa.types.is_dictionary(kind):
-        array, kind = array.dictionary_decode(), kind.value_type
     if pa.types.is_floating(kind):
         distinct = array.cast(pa.float64()).dictionary_encode()
         levels = [None if value is None else number_text(value) for value in distinct.dictionary.to_pylist()]
         return pa.array(levels, type=pa.string()).take(distinct.indices)
     if pa.types.is_nested(kind):
-        return pa.array([None if cell is None else _json(cell) for cell in array.to_pylist()], pa.string())
+        return _each(array, lambda cell: json.dumps(_of_json(cell), ensure_ascii=False))
+    if pa.types.is_duration(kind):
+        return _each(array.cast(pa.int64()), partial(_seconds, power=_POWERS[kind.unit]))
     try:
-        return array.cast(pa.string())
-    except pa.ArrowInvalid:
+        return _each(array, _word) if isinstance(kind, pa.BaseExtensionType) else array.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         if pa.types.is_timestamp(kind):  # in a time zone that is not known here
             return array.cast(pa.timestamp(kind.unit, "UTC")).cast(pa.string())
-        return pa.array([None if cell is None else _decoded(cell) for cell in array.to_pylist()], pa.string())
+        return _each(array, _word)
 
 
-def _json(cell: Any) -> str:
-    return json.dumps(cell, default=lambda part: _decoded(part) if isinstance(part, bytes) else str(part))
+def plain(array: Any) -> Any:
+    """The values behind codes, runs and types that extend others; a UUID is one of its own."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return plain(array.dictionary_decode())
+    if pa.types.is_run_end_encoded(kind):
+        return plain(pc.run_end_decode(array))
+    if isinstance(kind, pa.BaseExtensionType) and kind.extension_name != "arrow.uuid":
+        return plain(array.storage)
+    return array
+
+
+def _each(array: Any, text: Callable[[Any], str]) -> Any:
+    try:
+        found = array.to_pylist()
+    except (ValueError, OverflowError) as error:  # two fields of a struct with one name, a date beyond the year 9999
+        problem = f"a column of {array.type} cannot be written as text ({error})"
+        raise DataError(problem, "write .parquet or .arrow, which keep its type") from error
+    return pa.array([None if cell is None else text(cell) for cell in found], pa.string())
+
+
+def _word(cell: Any) -> str:
+    if isinstance(cell, bytes):
+        return _decoded(cell)
+    if isinstance(cell, pa.MonthDayNano):
+        return f"P{cell.months}M{cell.days}DT{_seconds(cell.nanoseconds, 9)}S"
+    return str(cell)
+
+
+def _seconds(count: int, power: int) -> str:
+    """So many parts of a second, each 10^-power, as seconds without rounding."""
+    return f"{Decimal(count).scaleb(-power).normalize():f}"
+
+
+def _of_json(value: Any) -> Any:
+    """A value as JSON has it: null for what is no number, texts for bytes, dates and the like."""
+    if isinstance(value, dict):
+        return {name: _of_json(part) for name, part in value.items()}
+    if isinstance(value, list | tuple) and not isinstance(value, pa.MonthDayNano):
+        return [_of_json(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return value if value is None or isinstance(value, bool | int | str) else _word(value)
 
 
 def _decoded(cell: bytes) -> str:

@@ -235,7 +235,9 @@ def _rival(name: str, best: Notation, tally: Tally, rivals: Sequence[Notation]) 
     """The option for another notation that reads every cell as well, but as something else."""
     if isinstance(best, DateNotation):
         other = best.swapped()
-        return f"--date-format '{name}={other.pattern}'" if other in rivals and other is not None else None
+        if other is None or other not in rivals:
+            return None
+        return f"--date-format {shlex.quote(f'{name}={other.pattern}')}"
     if isinstance(best, DurationNotation) or best.decimal == ",":
         return None
     differs = replace(best, decimal=",") in rivals and re.search(r"\d[.,]\d", tally.example)

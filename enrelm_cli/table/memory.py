@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import SentOnce
@@ -15,7 +16,9 @@ from enrelm_cli.fold.folds import SentOnce
 # Rows that are read at once: texts of a group fit the 32-bit offsets of an Arrow array.
 _GROUP = 1 << 20
 # What Arrow raises where the objects of a column are of several types, or of none that it knows.
-_MIXED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
+MIXED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
+
+_OF_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +35,12 @@ class ArrowSource(SentOnce):
         return tuple(self.table.column_names)
 
     @property
+    def schema(self) -> Any:
+        return self.table.schema
+
+    @property
     def types(self) -> tuple[Any, ...]:
-        return tuple(self.table.schema.types)
+        return tuple(self.schema.types)
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -80,32 +87,43 @@ def arrow_columns(frame: Any) -> Any:
             names=[str(name) for name in frame.columns],
         )
     if hasattr(frame, "__arrow_c_stream__"):
-        columns = pa.table(frame)
-        return pa.table([_without_views(column) for column in columns.columns], names=columns.column_names)
+        return in_plain_layout(pa.table(frame))
     from pyarrow.interchange import from_dataframe
 
     return from_dataframe(frame)
 
 
-def _without_views(column: Any) -> Any:
-    """Texts in Arrow's first layout: those of polars are views, which pyarrow computes little with."""
-    if pa.types.is_string_view(column.type):
-        return column.cast(pa.large_string())
-    if pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):
-        chunks = [_plain_levels(chunk) for chunk in column.chunks]
-        return pa.chunked_array(chunks, pa.dictionary(column.type.index_type, pa.large_string()))
+def in_plain_layout(columns: Any) -> Any:
+    """A pa.Table whose columns are laid out as Arrow computes with them: polars has views and codes of views."""
+    for place, field_ in enumerate(columns.schema):
+        column = _in_plain_layout(columns.column(place))
+        if column.type != field_.type:
+            columns = columns.set_column(place, field_.with_type(column.type), column)
+    return columns
+
+
+def _in_plain_layout(column: Any) -> Any:
+    kind = column.type
+    if pa.types.is_run_end_encoded(kind):
+        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        return _in_plain_layout(pa.chunked_array(chunks, kind.value_type))
+    if kind in _OF_VIEWS:
+        return column.cast(_OF_VIEWS[kind])
+    if pa.types.is_dictionary(kind) and kind.value_type in _OF_VIEWS:
+        plain = pa.dictionary(kind.index_type, _OF_VIEWS[kind.value_type], kind.ordered)
+        return pa.chunked_array([_plain_levels(chunk, plain) for chunk in column.chunks], plain)
     return column
 
 
-def _plain_levels(chunk: Any) -> Any:
-    return pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.large_string()))
+def _plain_levels(chunk: Any, kind: Any) -> Any:
+    return pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(kind.value_type), ordered=kind.ordered)
 
 
 def _pandas_column(series: Any) -> Any:
     try:
         return pa.Array.from_pandas(series)
-    except _MIXED:
-        return _texts(series.to_numpy(dtype=object))
+    except MIXED:
+        return as_texts(series.to_numpy(dtype=object))
 
 
 def levels_of(columns: Any) -> tuple[str, ...]:
@@ -125,24 +143,25 @@ def _array_column(column: Any) -> Any:
     if column.dtype == object:
         try:
             return pa.array(column, from_pandas=True)
-        except _MIXED:
-            return _texts(column)
+        except MIXED:
+            return as_texts(column)
     if column.dtype.kind == "f":
         # A half or an extended number has no column of its own.
         return pa.array(np.ascontiguousarray(column, dtype=np.float64))
     return pa.array(column)
 
 
-def _texts(values: Any) -> Any:
+def plain_text(value: Any) -> str:
+    """A value as a file would hold it."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
+
+
+def as_texts(values: Iterable[Any], text: Callable[[Any], str] = plain_text) -> Any:
     """Objects of several types as the texts that a file would hold."""
-    return pa.array([None if _is_missing(value) else _text(value) for value in values], pa.string())
+    return pa.array([None if _is_missing(value) else text(value) for value in values], pa.string())
 
 
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and value != value
-
-
-def _text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)

@@ -364,7 +364,7 @@ def _hint(name: str, found: cells.Found, kind: Kind) -> str:
         return mark
     hint = "correct the file, or type --null TOKEN for each text that means a missing value"
     if len(values) == 1 and found.count == len(found.first):
-        hint = f"correct the file, or type --null '{values.pop()}' if that means a missing value"
+        hint = f"correct the file, or type --null {shlex.quote(values.pop())} if that means a missing value"
     if kind in (Kind.DATE, Kind.ZONED):
         hint += f"; --date-format {shlex.quote(name + '=%d/%m/%Y')} says how dates are written"
     return hint

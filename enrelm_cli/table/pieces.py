@@ -131,7 +131,7 @@ class ParquetGroup:
     def __iter__(self) -> Iterator[Batch]:
         row = self.row
         start = self.first_row
-        for columns in _group_batches(self.source, self.group, self.reading.names, self.reading.batch_rows):
+        for columns in group_batches(self.source, self.group, self.reading.names, self.reading.batch_rows):
             yield Batch(as_kinds(columns, self.source, start, self.reading), row, self.source.label)
             start += columns.num_rows
             row += columns.num_rows if row >= 0 else 0
@@ -147,7 +147,7 @@ class ParquetGroup:
 
     def read(self, names: list[str]) -> Any:
         """Some columns of all rows, in the types of the file."""
-        batches = list(_group_batches(self.source, self.group, names, max(self.rows, 1)))
+        batches = list(group_batches(self.source, self.group, names, max(self.rows, 1)))
         return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if len(batches) > 1 else batches[0]
 
 
@@ -161,7 +161,7 @@ def parquet_groups(source: Columnar, row: int, reading: Reading) -> list[Parquet
     ]
 
 
-def _group_batches(source: Columnar, group: int, names: list[str], rows: int) -> Iterator[Any]:
+def group_batches(source: Columnar, group: int, names: list[str], rows: int) -> Iterator[Any]:
     found = 0
     try:
         for batch in source.batches(group, names, rows):
@@ -280,7 +280,7 @@ class ParquetRows:
         along = self.along
         names = list(source.names) if along.raw else sorted({*reading.names, *along.ids, *along.typed})
         row = self.group.first_row
-        for every in _group_batches(source, self.group.group, names, reading.batch_rows):
+        for every in group_batches(source, self.group.group, names, reading.batch_rows):
             columns = as_kinds(every, source, row, reading)
             if self.check is not None:
                 self.check(columns, source, row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ from enrelm_cli.files import expanded
 from enrelm_cli.fold.folds import SentOnce
 from enrelm_cli.remote import Address, address_of, is_remote, matching
 from enrelm_cli.table.csv_pieces import Block, as_bytes, cut_blocks, line_ends, lines_before, quoting, split_cells
-from enrelm_cli.table.formats import LONGEST_MARK, is_arrow, is_json, open_arrow, open_json, refuse_others
+from enrelm_cli.table.first_bytes import CUT_SHORT, LONGEST_MARK, PARQUET, check_name, refuse_others, utf8_text
+from enrelm_cli.table.formats import is_arrow, is_json, open_arrow
+from enrelm_cli.table.json_rows import open_json
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs
 from enrelm_cli.table.storage.contents import (
@@ -115,11 +118,15 @@ class ParquetSource(SentOnce):
     label: str
     content: Content
     names: tuple[str, ...]
-    types: tuple[Any, ...]  # pa.DataType of each column
+    schema: Any  # pa.Schema
     groups: tuple[int, ...]  # rows of each row group
     bytes: int | None
 
     rereadable = True
+
+    @property
+    def types(self) -> tuple[Any, ...]:
+        return tuple(self.schema.types)
 
     def batches(self, group: int, names: list[str], rows: int) -> Iterator[Any]:
         """Record batches of a row group, of at most so many rows."""
@@ -154,10 +161,7 @@ def _parquet_file(content: Content, label: str) -> Any:
         assert isinstance(content, File)
         return pq.ParquetFile(content.path)
     except (pa.ArrowException, OSError) as error:
-        raise DataError(
-            f"{label}: not a whole Parquet file",
-            "it may be cut short: copy or write it again",
-        ) from error
+        raise DataError(f"{label}: not a whole Parquet file", CUT_SHORT) from error
 
 
 # ------------------------------------------------------------------------------------------------ opening
@@ -218,13 +222,14 @@ def _open_one(place: str | Address, options: ReadAs, once: bool) -> Source:
     name = place.path if isinstance(place, Address) else place
     peeked = peek(content, LONGEST_MARK)
     refuse_others(label, peeked)
+    check_name(label, name, peeked)
     packing = packing_of(peeked)
-    if peeked.startswith(b"PAR1") or name.lower().endswith((".parquet", ".pq")):
+    if peeked.startswith(PARQUET):
         return _open_parquet(label, _kept(content))
     if is_arrow(peeked):
         return open_arrow(label, _kept(content), peeked)
     if is_json(without_packing(name)):
-        return open_json(label, _kept(content), packing)
+        return open_json(label, _kept(content), packing, options)
     return _open_csv(label, name, content, size, packing, options)
 
 
@@ -240,9 +245,9 @@ def _open_csv(
     label: str, path: str, content: Content, size: int | None, packing: Packing | None, options: ReadAs
 ) -> CsvSource | ArrowSource:
     head, start, stop, body = _header_record(label, content, packing, options)
-    text = _header_text(label, head[start:stop])
+    text = utf8_text(label, 1, head[start:stop])
     if is_json(path, text):
-        return open_json(label, _kept(content), packing)
+        return open_json(label, _kept(content), packing, options)
     delimiter = options.delimiter or _delimiter(path, text)
     names = _names(label, split_cells(text, delimiter), lines_before(head, start) + 1)
     _check_delimiter(label, text, names, delimiter)
@@ -268,15 +273,20 @@ def _header_record(
 ) -> tuple[bytes, int, int, int]:
     """(the file's first bytes, start and stop of the first record that is not blank, start of the next record)."""
     with nullcontext(Remembering(content)) if isinstance(content, OnePass) else content.open() as raw:
-        return _first_record(label, decoded(raw, label, packing, options.is_utf8, options.encoding), options)
+        stream = decoded(raw, label, packing, options.is_utf8, options.encoding)
+        return _first_record(label, stream, packing, options)
 
 
-def _first_record(label: str, stream: Readable, options: ReadAs) -> tuple[bytes, int, int, int]:
+def _first_record(
+    label: str, stream: Readable, packing: Packing | None, options: ReadAs
+) -> tuple[bytes, int, int, int]:
     candidates = options.delimiter or "".join(_DELIMITERS)
     head, ended = b"", False
     while not ended:
         fresh = read_fully(stream, _HEADER_STEP)
         ended = len(fresh) < _HEADER_STEP
+        if not head:
+            refuse_others(label, fresh, packing)
         head += fresh
         start = len(_BOM) if head.startswith(_BOM) else 0
         text = as_bytes(head)
@@ -293,30 +303,6 @@ def _first_record(label: str, stream: Readable, options: ReadAs) -> tuple[bytes,
         if len(head) > _LONGEST_HEADER:
             raise DataError(f"{label}: the header is longer than {_LONGEST_HEADER >> 20} MB", "is this a CSV file?")
     raise DataError(f"{label}: the file is empty", "a table has a header line and then a line for each row")
-
-
-def _header_text(label: str, header: bytes) -> str:
-    if b"\0" in header or header[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        marked = header[:2] in (b"\xff\xfe", b"\xfe\xff")
-        name = "utf-16" if marked else "utf-16-le" if header[:1] != b"\0" else "utf-16-be"
-        raise DataError(f"{label}, line 1: not UTF-8 text (it has zero bytes)", f"try --encoding {name}")
-    try:
-        return header.decode("utf-8")
-    except UnicodeDecodeError:
-        raise not_utf8(label, 1, header) from None
-
-
-def not_utf8(label: str, line: int, value: bytes) -> DataError:
-    """The error for bytes that are not UTF-8; the value is shown as Latin-1, its most likely reading."""
-    shown = value.decode("latin-1")
-    return DataError(
-        f"{label}, line {line}: not UTF-8 text: {shorten(shown)!r}",
-        "name the file's encoding, most likely --encoding latin-1 or --encoding cp1252",
-    )
-
-
-def shorten(text: str, width: int = 60) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _delimiter(path: str, header: str) -> str:
@@ -359,7 +345,7 @@ def _spell(delimiter: str) -> str:
 
 
 def _typed(delimiter: str) -> str:
-    return {"\t": "tab", " ": "space"}.get(delimiter, f"'{delimiter}'")
+    return {"\t": "tab", " ": "space"}.get(delimiter, shlex.quote(delimiter))
 
 
 def _text_size(content: Content, size: int | None, packing: Packing | None) -> int | None:
@@ -388,7 +374,7 @@ def _open_parquet(label: str, content: Content) -> ParquetSource:
         label=label,
         content=content,
         names=names,
-        types=tuple(file.schema_arrow.types),
+        schema=file.schema_arrow,
         groups=tuple(group.num_rows for group in groups),
         bytes=sum(group.total_byte_size for group in groups),
     )

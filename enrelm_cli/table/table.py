@@ -14,12 +14,13 @@ from enrelm_cli.quoting import quoted
 from enrelm_cli.settings import ReadOptions, Roles, close_names, listed
 from enrelm_cli.table import cells
 from enrelm_cli.table.census import Decision
+from enrelm_cli.table.first_bytes import shorten
 from enrelm_cli.table.kinds import Kind, numbers
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs, read_as
 from enrelm_cli.table.parsing import Reading, can_be_read
 from enrelm_cli.table.pieces import Along, Batch, Check, CsvBlock, ParquetRows, Piece, header_bytes, parquet_groups
-from enrelm_cli.table.sources import CsvSource, Source, open_sources, shorten
+from enrelm_cli.table.sources import CsvSource, Source, open_sources
 
 __all__ = [
     "Along",

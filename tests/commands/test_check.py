@@ -132,7 +132,7 @@ def spoilt() -> dict[str, tuple[dict[str, list[Any]], str, str | None, str, str 
         ),
         "a few texts": ({**base, "n": odd}, "odd-cells", "n", "warning", "--categorical n"),
         "many texts": ({**base, "n": mostly}, "odd-cells", "n", "warning", "--null bad"),
-        "ambiguous dates": ({**base, "on": slashed}, "ambiguous", "on", "warning", "--date-format 'on=%m/%d/%Y'"),
+        "ambiguous dates": ({**base, "on": slashed}, "ambiguous", "on", "warning", "--date-format on=%m/%d/%Y"),
         "spelling": (
             {**base, "sex": [["Male", "male", "Female"][i % 3] for i in range(ROWS)]},
             "spelling",

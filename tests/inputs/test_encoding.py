@@ -511,7 +511,7 @@ def test_text_where_the_model_has_numbers_names_line_and_value(
         name = "-"
     assert complaint(lambda: predicted(name, model, ReadOptions(block_bytes=64))) == (
         f"{'stdin' if through_pipe else 'new.csv'}, line 202: 'old' in column 'age' is not a number",
-        "correct the file, or type --null 'old' if that means a missing value",
+        "correct the file, or type --null old if that means a missing value",
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,15 @@ def test_a_bad_table_is_a_message_and_nothing_else(name: str, tmp_path: Path) ->
     assert "Traceback" not in outcome.stderr
     assert "bug" not in outcome.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv"]
+
+
+def test_a_text_in_a_hint_can_be_pasted(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text(GOOD + "it's,2,3\n")
+    outcome = run("fit", table, "-t", "y", "--numeric", "a")
+    assert outcome.code == 3
+    (typed,) = re.findall(r"(--null .*) if that means", " ".join(outcome.stderr.split()))
+    succeed("fit", table, "-t", "y", "--numeric", "a", "--variant", "approximate", *shlex.split(typed))
 
 
 def test_what_is_not_a_table_is_a_message_and_nothing_else(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The same rows in every format that is read: the same predictions; damaged or foreign files: one message."""
+"""The same rows in every format that is read: the same predictions; damaged files: one message."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import bz2
 import gzip
 import io
 import json
-import sqlite3
-import zipfile
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.feather as feather
 import pytest
@@ -116,26 +114,31 @@ def test_a_bad_line_of_json_is_named(tmp_path: Path) -> None:
     assert "t.jsonl, line 2: not JSON" in outcome.stderr
 
 
-def _sqlite(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("create table t (x, y)")
+def levels_as_views(values: list[str]) -> Any:
+    """Categories as polars writes them: codes of views."""
+    plain = pa.array(values).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(plain.indices.cast(pa.uint32()), plain.dictionary.cast(pa.string_view()))
 
 
-def _zip(path: Path) -> None:
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr("sheet.xml", "<x/>")
+def test_levels_and_runs_in_the_layouts_of_polars_are_read(plain: tuple[Path, str], tmp_path: Path) -> None:
+    model, predicted = plain
+    x, z, y = ([row[place] for row in ROWS] for place in range(3))
+    runs = pc.run_end_encode(pa.array(y))
+    for texts in (levels_as_views(z), pa.array(z, pa.string_view())):
+        halves = [pa.table({"x": x, "z": texts, "y": runs}).slice(start, 20) for start in (0, 20)]
+        with pa.ipc.new_stream(tmp_path / "t.arrows", halves[0].schema) as writer:
+            for half in halves:
+                writer.write_table(half)
+        assert succeed("predict", model, tmp_path / "t.arrows").stdout == predicted
+        assert len(succeed("predict", model, tmp_path / "t.arrows", "--append").stdout.splitlines()) == 41
+        succeed("fit", tmp_path / "t.arrows", *FIT)
 
 
-@pytest.mark.parametrize(
-    ("name", "make", "said"),
-    [("shop.db", _sqlite, "sqlite3 -header -csv"), ("shop.xlsx", _zip, "read_xlsx")],
-    ids=["sqlite", "excel"],
-)
-def test_a_file_of_another_program_gets_the_line_that_works(
-    name: str, make: Callable[[Path], None], said: str, tmp_path: Path
-) -> None:
-    make(tmp_path / name)
-    outcome = run("fit", tmp_path / name, *FIT)
-    assert outcome.code == 3
-    assert said in outcome.stderr
-    assert name in outcome.stderr.split("hint:")[1]
+def test_categories_of_polars_are_read(plain: tuple[Path, str], tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    model, predicted = plain
+    for kind in (polars.Categorical, polars.Enum(["a", "b"]), polars.String):
+        frame = polars.DataFrame(ROWS, schema=["x", "z", "y"], orient="row").with_columns(polars.col("z").cast(kind))
+        frame.write_ipc(tmp_path / "t.arrow")
+        assert succeed("predict", model, tmp_path / "t.arrow").stdout == predicted
+        assert len(succeed("predict", model, tmp_path / "t.arrow", "--append").stdout.splitlines()) == 41

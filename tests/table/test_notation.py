@@ -194,7 +194,7 @@ COLUMNS: dict[str, tuple[list[str], Kind, str]] = {
     "texts": (["red", "NA", "none"], Kind.TEXT, ""),
     "days first": (["13/10/2014", "1/2/2014"], Kind.DATE, "read as dates like %d/%m/%Y; --cat"),
     "months first": (["10/13/2014", "1/2/2014 9:30 PM"], Kind.DATE, "read as dates like %m/%d/%Y; --cat"),
-    "which first?": (["1/2/2014", "3/4/2014"], Kind.DATE, "type --date-format 'c=%m/%d/%Y'"),
+    "which first?": (["1/2/2014", "3/4/2014"], Kind.DATE, "type --date-format c=%m/%d/%Y"),
     "dotted": (["13.10.2014", "1.2.2014"], Kind.DATE, "%d.%m.%Y"),
     "compact": (["20141013T000000", "20150101T120000"], Kind.DATE, "%Y%m%d"),
     "nanoseconds": (["2014-10-13T10:00:00.123456789"], Kind.DATE, ""),

@@ -429,7 +429,7 @@ GOLDEN: dict[str, tuple[bytes, Roles, ReadOptions, str, str]] = {
         Roles(target="y", numeric=("a",)),
         ReadOptions(),
         "data.csv, line 3: 'x' in column 'a' is not a number",
-        "correct the file, or type --null 'x' if that means a missing value",
+        "correct the file, or type --null x if that means a missing value",
     ),
     "texts in a numeric column": (
         b"a,y\n1,1\n" + b"x,2\nz,2\n" * 600,
@@ -538,7 +538,7 @@ def test_text_in_a_numeric_parquet_column_names_its_row(folder: Path) -> None:
     pq.write_table(pa.table({"a": ["1", "x", "3"], "y": [1.0, 2.0, 3.0]}), "t.parquet")
     assert complaint(lambda: read("t.parquet", roles=Roles(target="y", numeric=("a",)))) == (
         "t.parquet, row 2: 'x' in column 'a' is not a number",
-        "correct the file, or type --null 'x' if that means a missing value",
+        "correct the file, or type --null x if that means a missing value",
     )
 
 

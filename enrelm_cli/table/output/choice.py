@@ -16,23 +16,31 @@ from enrelm_cli.table.output.json_lines import JsonLines
 from enrelm_cli.table.output.sink import packed
 from enrelm_cli.table.output.writer import Added, Writer
 from enrelm_cli.table.pieces import Batch
+from enrelm_cli.table.sources import Source
 
 
 def writer_of(
-    wanted: OutputFormat, layout: Layout, kept: Any, added: Sequence[Added], digits: int | None = None
+    wanted: OutputFormat,
+    layout: Layout,
+    kept: Any,
+    added: Sequence[Added],
+    sources: Sequence[Source] = (),
+    digits: int | None = None,
 ) -> Writer:
     """The writer of the columns that come along (`layout` as CSV, `kept` as a schema) and those that are added."""
-    writer = _plain(wanted, layout, full_schema(kept, added), added)
+    writer = _plain(wanted, layout, full_schema(kept, added), added, sources)
     if wanted.packing is not None:
         writer = Packed(writer, wanted.packing)
     return writer if digits is None else Rounded(writer, digits)
 
 
-def _plain(wanted: OutputFormat, layout: Layout, schema: Any, added: Sequence[Added]) -> Writer:
+def _plain(
+    wanted: OutputFormat, layout: Layout, schema: Any, added: Sequence[Added], sources: Sequence[Source]
+) -> Writer:
     if wanted.name == "parquet":
-        return ParquetFile(schema)
+        return ParquetFile.of(schema)
     if wanted.name == "arrow":
-        return ArrowFile.of(schema)
+        return ArrowFile.of(schema, sources)
     if wanted.name in ("json", "jsonl"):
         return JsonLines(schema, as_array=wanted.name == "json")
     if wanted.tabs and layout.delimiter != "\t":

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from enrelm_cli.table.cells import plain, texts
 from enrelm_cli.table.output.columnar import record_batch
 from enrelm_cli.table.output.csv_lines import number_texts
 from enrelm_cli.table.pieces import Batch
@@ -51,37 +52,31 @@ class JsonLines:
 
 def _values(column: Any) -> Any:
     """(t,) pa.BinaryArray: each cell as JSON writes it, null where there is none or no number."""
+    column = plain(column)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.dictionary_decode(), kind.value_type
     if pa.types.is_floating(kind):
         numbers = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        texts = number_texts(numbers)
-        return pc.if_else(pa.array(np.isfinite(numbers)), texts, pa.scalar(b"null", pa.binary()))
+        return pc.if_else(pa.array(np.isfinite(numbers)), number_texts(numbers), pa.scalar(b"null", pa.binary()))
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        texts = column.cast(pa.string())
-    elif pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
-        texts = _quoted(_iso(column))
-    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        texts = _quoted(column.cast(pa.string()))
+        values = column.cast(pa.string())
+    elif pa.types.is_nested(kind) or pa.types.is_duration(kind):
+        values = texts(column)  # JSON and numbers already
     else:
-        texts = pa.array([json.dumps(one, default=str, ensure_ascii=False) for one in column.to_pylist()], pa.string())
-    return texts.fill_null("null").cast(pa.binary())
+        values = _quoted(_iso(texts(column)) if pa.types.is_timestamp(kind) else texts(column))
+    return values.fill_null("null").cast(pa.binary())
 
 
-def _iso(column: Any) -> Any:
-    """Dates and times as ISO 8601: 2024-12-31, 2024-12-31T23:59:59Z."""
-    texts = column.cast(pa.string())
-    if not pa.types.is_timestamp(column.type):
-        return texts
-    whole_seconds = pc.replace_substring_regex(texts, r"\.0+(Z?)$", r"\1")
-    return pc.replace_substring(whole_seconds, " ", "T", max_replacements=1)
+def _iso(moments: Any) -> Any:
+    """Dates with times as RFC 3339 has them: 2024-12-31T23:59:59+01:00."""
+    whole_seconds = pc.replace_substring_regex(moments, r"\.0+(Z|[+-]\d{4})?$", r"\1")
+    zoned = pc.replace_substring_regex(whole_seconds, r"([+-]\d\d)(\d\d)$", r"\1:\2")
+    return pc.replace_substring_regex(zoned, r"^(-?\d+-\d\d-\d\d) ", r"\1T")
 
 
-def _quoted(texts: Any) -> Any:
-    plain = pc.binary_join_element_wise('"', texts, '"', "")
-    special = pc.match_substring_regex(texts, _SPECIAL).fill_null(False)
+def _quoted(values: Any) -> Any:
+    quoted = pc.binary_join_element_wise('"', values, '"', "")
+    special = pc.match_substring_regex(values, _SPECIAL).fill_null(False)
     if not pc.any(special).as_py():
-        return plain
-    escaped = [json.dumps(text, ensure_ascii=False) for text in texts.filter(special).to_pylist()]
-    return pc.replace_with_mask(plain, special, pa.array(escaped, pa.string()))
+        return quoted
+    escaped = [json.dumps(text, ensure_ascii=False) for text in values.filter(special).to_pylist()]
+    return pc.replace_with_mask(quoted, special, pa.array(escaped, pa.string()))

@@ -107,7 +107,9 @@ def content_of(path: str, once: bool) -> tuple[str, Content, int | None]:
         stream = sys.stdin.buffer
         return "stdin", OnePass(stream) if once else spooled(stream), None
     if os.path.isdir(path):
-        raise DataError(f"{path}: this is a folder", f"name its files: '{os.path.join(path, '*.csv')}' (in quotes)")
+        raise DataError(
+            f"{path}: this is a folder", f"name its files: {shlex.quote(os.path.join(path, '*.csv'))} (in quotes)"
+        )
     if not os.path.exists(path):
         raise DataError(f"{path}: no such file", _similar_file(path))
     try:
