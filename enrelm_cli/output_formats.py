@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 
 from enrelm_cli.errors import UsageError
+from enrelm_cli.quoting import quoted
 
 FORMATS = ("csv", "json", "jsonl", "parquet", "arrow")
 _BY_ENDING = {
@@ -55,7 +55,7 @@ def format_of(path: str, asked: str | None = None) -> OutputFormat:
     if packing is not None and name in _BINARY:
         why = "are compressed within" if name == "parquet" else "are read in place, which compressed ones are not"
         also = "" if name == "parquet" else ", or Parquet, which is compressed within"
-        raise UsageError(f"-o {path}: {name} files {why}", f"try -o {shlex.quote(path[: len(plain)])}{also}")
+        raise UsageError(f"-o {path}: {name} files {why}", f"try -o {quoted(path[: len(plain)])}{also}")
     return OutputFormat(name, packing, ending == ".tsv")
 
 

@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from enrelm_cli.errors import DataError, UsageError, UserError
+from enrelm_cli.quoting import quoted
 from enrelm_cli.redaction import without_credentials
 from enrelm_cli.sizes import human_bytes
 
@@ -259,7 +260,8 @@ def seen(address: Address) -> Seen:
         if info.type == FileType.NotFound:
             raise FileNotFoundError
     if info.type == FileType.Directory:
-        raise DataError(f"{address.label}: this is a folder", f"name its files: '{address.label.rstrip('/')}/*.csv'")
+        files = quoted(f"{address.label.rstrip('/')}/*.csv")
+        raise DataError(f"{address.label}: this is a folder", f"name its files: {files}")
     return Seen(int(info.size), int(info.mtime_ns or 0))
 
 

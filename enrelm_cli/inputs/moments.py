@@ -7,7 +7,6 @@ squared deviations of two sets of rows follow from those of each. Inputs are fir
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +20,7 @@ from enrelm_cli.inputs.maps.column_map import folds_of
 from enrelm_cli.inputs.maps.input_map import Expansion, InputMap
 from enrelm_cli.inputs.split import Side, Split
 from enrelm_cli.inputs.target_scale import TargetScale
+from enrelm_cli.quoting import quoted
 from enrelm_cli.types import Array
 
 
@@ -152,5 +152,5 @@ def _check_scale(name: str, spread: float) -> None:
     if not np.isfinite(spread):
         raise DataError(
             f"column '{name}' has values too far apart to be scaled",
-            f"drop the column with --drop {shlex.quote(name)}, or remove its extreme values",
+            f"drop the column with --drop {quoted(name)}, or remove its extreme values",
         )

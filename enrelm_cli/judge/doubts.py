@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-
 import numpy as np
 
 from enrelm_cli.inputs.inspection.alone import explained
 from enrelm_cli.inputs.inspection.rows import FEW_ROWS
 from enrelm_cli.inputs.training import Rows
 from enrelm_cli.judge.metrics import Metrics
+from enrelm_cli.quoting import quoted
 
 # R² of left-out rows from one column alone, from which it is nearly the target, and rows that can tell.
 _NEARLY = 0.999
@@ -24,7 +23,7 @@ def warnings_of(rows: Rows, metrics: Metrics | None) -> tuple[str, ...]:
         said.append(f"only {rows.total:,} rows: errors of so few are unreliable")
     same = nearly_the_target(rows)
     if same:
-        names, drop = ", ".join(map(repr, same)), " ".join(f"--drop {shlex.quote(name)}" for name in same)
+        names, drop = ", ".join(map(repr, same)), " ".join(f"--drop {quoted(name)}" for name in same)
         said.append(f"{names} alone predicts the target {rows.target!r}: if it is known only afterwards, {drop}")
     if metrics is not None and metrics.r2 > _TOO_GOOD and not same:
         said.append(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import math
-import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from typing import Any
 from enrelm_cli.errors import UsageError
 from enrelm_cli.extras import install_command
 from enrelm_cli.files import write_whole
+from enrelm_cli.quoting import quoted
 from enrelm_cli.report import words
 from enrelm_cli.report.explain_report import ColumnEffect, ExplainReport
 from enrelm_cli.report.explain_view import value_text
@@ -65,7 +65,7 @@ def check(path: str) -> None:
     if Path(path).suffix.lower() not in SUFFIXES:
         raise UsageError(
             f"--plot '{path}' does not end in .png, .svg or .pdf",
-            f"try --plot {shlex.quote(str(Path(path).with_suffix('.png')))}",
+            f"try --plot {quoted(str(Path(path).with_suffix('.png')))}",
         )
     _matplotlib()
 

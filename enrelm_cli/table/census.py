@@ -8,7 +8,6 @@ than `MOST_ODD` different texts do not fit it, which more cells can only confirm
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from enrelm_cli.quoting import quoted
 from enrelm_cli.table.notation import (
     DateNotation,
     DurationNotation,
@@ -180,7 +180,7 @@ class Decision:
     def note(self) -> str:
         guess = "" if self.rival is None else f", which is a guess: for the other reading type {self.rival}"
         odd = "" if self.odd is None else f"; {self.odd}"
-        return f"column {self.name!r}: {self.reading}{guess}{odd}; --categorical {shlex.quote(self.name)} keeps texts"
+        return f"column {self.name!r}: {self.reading}{guess}{odd}; --categorical {quoted(self.name)} keeps texts"
 
 
 def decide(name: str, census: Census, only_words: bool) -> Decision | None:
@@ -237,7 +237,7 @@ def _rival(name: str, best: Notation, tally: Tally, rivals: Sequence[Notation]) 
         other = best.swapped()
         if other is None or other not in rivals:
             return None
-        return f"--date-format {shlex.quote(f'{name}={other.pattern}')}"
+        return f"--date-format {quoted(f'{name}={other.pattern}')}"
     if isinstance(best, DurationNotation) or best.decimal == ",":
         return None
     differs = replace(best, decimal=",") in rivals and re.search(r"\d[.,]\d", tally.example)

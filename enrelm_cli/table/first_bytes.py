@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 
 from enrelm_cli.errors import DataError
+from enrelm_cli.quoting import quoted
 from enrelm_cli.remote import is_remote
 from enrelm_cli.table.storage.streams import Packing, packing_of, without_packing
 
@@ -67,7 +67,7 @@ def refuse_others(label: str, head: bytes, packing: Packing | None = None) -> No
         return
     kind = found[0] if found is not None else _alone(head)
     if kind is not None:
-        out = shlex.quote(_unpacked_name(label))
+        out = quoted(_unpacked_name(label))
         remedy = f"unpack it and name what comes out:\n    {_UNPACKERS[packing.name]} {_FILE} > {out}"
         raise DataError(f"{label}: {kind} within a {packing.name} file is not read", _remedy(label, remedy))
 
@@ -98,7 +98,7 @@ def typed_file(label: str) -> str:
     if label == "stdin":
         return "FILE"
     name = os.path.basename(label) if is_remote(label) else label
-    return shlex.quote(f"./{name}" if name.startswith("-") else name)
+    return quoted(f"./{name}" if name.startswith("-") else name)
 
 
 def check_name(label: str, name: str, head: bytes) -> None:

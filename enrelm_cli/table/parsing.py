@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ import pyarrow.csv as pa_csv
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.fold.folds import SentOnce
+from enrelm_cli.quoting import quoted
 from enrelm_cli.table import cells
 from enrelm_cli.table.census import Format
 from enrelm_cli.table.csv_pieces import Block
@@ -364,7 +364,7 @@ def _hint(name: str, found: cells.Found, kind: Kind) -> str:
         return mark
     hint = "correct the file, or type --null TOKEN for each text that means a missing value"
     if len(values) == 1 and found.count == len(found.first):
-        hint = f"correct the file, or type --null {shlex.quote(values.pop())} if that means a missing value"
+        hint = f"correct the file, or type --null {quoted(values.pop())} if that means a missing value"
     if kind in (Kind.DATE, Kind.ZONED):
-        hint += f"; --date-format {shlex.quote(name + '=%d/%m/%Y')} says how dates are written"
+        hint += f"; --date-format {quoted(name + '=%d/%m/%Y')} says how dates are written"
     return hint

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import enrelm_cli
 from enrelm_cli.errors import DataError, UsageError
+from enrelm_cli.quoting import quoted
 
 # setup.py puts the folder into the wheel; in a checkout it lies beside the package.
 _FOLDERS = (Path(enrelm_cli.__file__).parent / "sample_data", Path(enrelm_cli.__file__).parents[1] / "sample_data")
@@ -46,7 +46,7 @@ def sample_hint(path: str) -> str | None:
     where = path if os.path.isdir(folder or ".") else file
     if os.path.exists(where):
         return f"did you mean {where}?"
-    return f"`enrelm sample {name} -o {shlex.quote(where)}` writes the sample table of this name; then name {where}"
+    return f"`enrelm sample {name} -o {quoted(where)}` writes the sample table of this name; then name {where}"
 
 
 def _path(name: str) -> Path:

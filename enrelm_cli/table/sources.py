@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import pyarrow as pa
 from enrelm_cli.errors import DataError, UsageError
 from enrelm_cli.files import expanded
 from enrelm_cli.fold.folds import SentOnce
+from enrelm_cli.quoting import quoted
 from enrelm_cli.remote import Address, address_of, is_remote, matching
 from enrelm_cli.table.csv_pieces import Block, as_bytes, cut_blocks, line_ends, lines_before, quoting, split_cells
 from enrelm_cli.table.first_bytes import CUT_SHORT, LONGEST_MARK, PARQUET, check_name, refuse_others, utf8_text
@@ -345,7 +345,7 @@ def _spell(delimiter: str) -> str:
 
 
 def _typed(delimiter: str) -> str:
-    return {"\t": "tab", " ": "space"}.get(delimiter, shlex.quote(delimiter))
+    return {"\t": "tab", " ": "space"}.get(delimiter, quoted(delimiter))
 
 
 def _text_size(content: Content, size: int | None, packing: Packing | None) -> int | None:

@@ -28,7 +28,7 @@ from tests.cli_runner import run
 CSV = b"x,y\n1,2\n3,4\n"
 ROWS = [("x", "y"), (1, 2), (3, 4)]
 # Each is a shell's or SQL's to misunderstand.
-NAMES = ("plain", "it's", "a b", "$(touch pwned)", "; touch pwned", '"', "a{}b")
+NAMES = ("plain", "new\nline", "it's", "a b", "$(touch pwned)", "; touch pwned", '"', "a{}b")
 
 
 def sqlite_file(path: Path) -> None:

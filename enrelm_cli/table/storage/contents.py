@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import io
 import os
-import shlex
 import sys
 import tempfile
 from contextlib import nullcontext, suppress
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO
 
 from enrelm_cli.downloads import Download
 from enrelm_cli.errors import DataError
+from enrelm_cli.quoting import quoted
 from enrelm_cli.remote import Address, Seen, open_object, seen
 from enrelm_cli.table.samples import sample_hint
 from enrelm_cli.table.storage.streams import Packing, Readable, Skipped, Transcoded, Unpacked, read_fully
@@ -108,7 +108,7 @@ def content_of(path: str, once: bool) -> tuple[str, Content, int | None]:
         return "stdin", OnePass(stream) if once else spooled(stream), None
     if os.path.isdir(path):
         raise DataError(
-            f"{path}: this is a folder", f"name its files: {shlex.quote(os.path.join(path, '*.csv'))} (in quotes)"
+            f"{path}: this is a folder", f"name its files: {quoted(os.path.join(path, '*.csv'))} (in quotes)"
         )
     if not os.path.exists(path):
         raise DataError(f"{path}: no such file", _similar_file(path))
@@ -137,9 +137,7 @@ def _similar_file(path: str) -> str | None:
         meant = f"did you mean {os.path.join(folder, close[0])}?" if close else None
         return " ".join(hint for hint in (meant, sample) if hint)
     # A bare word beside files is rather the name of a column.
-    return (
-        None if folder or "." in name else f"columns are named by options: --target {shlex.quote(name)}, --inputs a,b"
-    )
+    return None if folder or "." in name else f"columns are named by options: --target {quoted(name)}, --inputs a,b"
 
 
 def spooled(stream: Readable) -> Content:
