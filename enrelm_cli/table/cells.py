@@ -18,7 +18,7 @@ import pyarrow.csv as pa_csv
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.table.csv_pieces import Block, Records, cells, lines_before, records
-from enrelm_cli.table.first_bytes import not_utf8, shorten
+from enrelm_cli.table.formats.first_bytes import not_utf8, shorten
 from enrelm_cli.table.sources import CsvSource
 
 _SHOWN = 5

@@ -16,9 +16,9 @@ from enrelm_cli.fold.folds import SentOnce
 from enrelm_cli.quoting import quoted
 from enrelm_cli.remote import Address, address_of, is_remote, matching
 from enrelm_cli.table.csv_pieces import Block, as_bytes, cut_blocks, line_ends, lines_before, quoting, split_cells
-from enrelm_cli.table.first_bytes import CUT_SHORT, LONGEST_MARK, PARQUET, check_name, refuse_others, utf8_text
-from enrelm_cli.table.formats import is_arrow, is_json, open_arrow
-from enrelm_cli.table.json_rows import open_json
+from enrelm_cli.table.formats.arrow import is_arrow, is_json, open_arrow
+from enrelm_cli.table.formats.first_bytes import CUT_SHORT, LONGEST_MARK, PARQUET, check_name, refuse_others, utf8_text
+from enrelm_cli.table.formats.json_rows import open_json
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs
 from enrelm_cli.table.storage.contents import (

@@ -14,7 +14,7 @@ from enrelm_cli.quoting import quoted
 from enrelm_cli.settings import ReadOptions, Roles, close_names, listed
 from enrelm_cli.table import cells
 from enrelm_cli.table.census import Decision
-from enrelm_cli.table.first_bytes import shorten
+from enrelm_cli.table.formats.first_bytes import shorten
 from enrelm_cli.table.kinds import Kind, numbers
 from enrelm_cli.table.memory import ArrowSource
 from enrelm_cli.table.options import ReadAs, read_as

@@ -22,7 +22,7 @@ import pytest
 
 from enrelm_cli.errors import DataError
 from enrelm_cli.show.screen import Face, Screen, error
-from enrelm_cli.table.first_bytes import refuse_others
+from enrelm_cli.table.formats.first_bytes import refuse_others
 from tests.cli_runner import run
 
 CSV = b"x,y\n1,2\n3,4\n"

@@ -1,4 +1,4 @@
-"""Which tables are neither CSV nor Parquet, and those that are Arrow files or streams."""
+"""Arrow files and streams, and how they and JSON are known from CSV."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from enrelm_cli.errors import DataError
-from enrelm_cli.table.first_bytes import ARROW_FILE, ARROW_STREAM, CUT_SHORT
+from enrelm_cli.table.formats.first_bytes import ARROW_FILE, ARROW_STREAM, CUT_SHORT
 from enrelm_cli.table.memory import ArrowSource, arrow_source, in_plain_layout
 from enrelm_cli.table.storage.contents import Content, File
 

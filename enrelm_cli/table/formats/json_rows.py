@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from enrelm_cli.errors import DataError
-from enrelm_cli.table.first_bytes import LONGEST_MARK, refuse_others, typed_file, utf8_text
+from enrelm_cli.table.formats.first_bytes import LONGEST_MARK, refuse_others, typed_file, utf8_text
 from enrelm_cli.table.memory import MIXED, ArrowSource, arrow_source, as_texts, plain_text
 from enrelm_cli.table.options import ReadAs
 from enrelm_cli.table.storage.contents import Content
