@@ -24,8 +24,8 @@ EXIT_CODES = (
     ("2", "usage: invalid or conflicting options"),
     ("3", "data: a table that cannot be read or fitted"),
     ("4", "model file: missing, damaged, foreign or too new"),
-    ("5", "a gate: --fail-above or update --fail-drift exceeded, nothing saved; or check --strict found warnings"),
-    ("6", "drift: predictions were written, but predict --fail-drift found a table unlike the training table"),
+    ("5", "a gate: --fail-above, update --fail-drift or check --strict failed"),
+    ("6", "drift: predict --fail-drift failed; the predictions were written"),
     ("130", "interrupted"),
     ("143", "terminated; nothing half-written is left"),
 )
