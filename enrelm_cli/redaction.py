@@ -9,8 +9,9 @@ import re
 
 # From the first letter of a scheme: without it the "s" of gs:// would be a scheme of its own.
 _SCHEME = r"(?<![a-z0-9+.-])[a-z0-9+.-]+://"
-# As browsers read it, up to the last @ before a slash; or a password with a slash in it, which is no port.
-_USER = r"(?:[^\s/?#]*@|[^\s/?#:@\[]*:(?!\d+(?!\w))\S*@)"
+# As browsers read it, up to the last @ before a slash; or a password with a slash in it, which is no port. Its length
+# is bounded: a cell of a hundred thousand ://'s would be looked through from each of them.
+_USER = r"(?:[^\s/?#]*@|[^\s/?#:@\[]*:(?!\d+(?!\w))\S{0,400}@)"
 _CREDENTIALS = re.compile(rf"({_SCHEME}){_USER}", re.IGNORECASE)
 # In the key of an object ? and # are letters like others.
 _QUERY = re.compile(rf"((?!(?:s3|gs)://){_SCHEME}[^\s?#]*)([?#]\S*)", re.IGNORECASE)
