@@ -9,12 +9,12 @@ import re
 
 # From the first letter of a scheme: without it the "s" of gs:// would be a scheme of its own.
 _SCHEME = r"(?<![a-z0-9+.-])[a-z0-9+.-]+://"
-# As browsers read it, up to the last @ before a slash; or a password with a slash in it, which is no port. Its length
-# is bounded: a cell of a hundred thousand ://'s would be looked through from each of them.
+# As browsers read it, up to the last @ before a slash; or a password with a slash in it, which is no port. Lengths
+# are bounded: a long text of nothing but ://'s would be looked through from each of them.
 _USER = r"(?:[^\s/?#]*@|[^\s/?#:@\[]*:(?!\d+(?!\w))\S{0,400}@)"
 _CREDENTIALS = re.compile(rf"({_SCHEME}){_USER}", re.IGNORECASE)
 # In the key of an object ? and # are letters like others.
-_QUERY = re.compile(rf"((?!(?:s3|gs)://){_SCHEME}[^\s?#]*)([?#]\S*)", re.IGNORECASE)
+_QUERY = re.compile(rf"((?!(?:s3|gs)://){_SCHEME}[^\s?#]{{0,2000}})([?#]\S*)", re.IGNORECASE)
 # What closes a sentence, a quotation or a bracket around an address.
 _CLOSING = ":;,!)]}>'\"`"
 
