@@ -104,9 +104,13 @@ def _reading(read: ReadAs) -> Iterator[tuple[str, Any]]:
     elif nulls:
         yield "null", nulls
     # A date that was recognised is named, too: whether there was a choice is not known here. A zone has no directive.
-    dates = [(name, found.notation) for name, found in read.formats if isinstance(found.notation, DateNotation)]
-    if any(not date.zoned for _, date in dates):
-        yield "date_format", [f"{name}={date.pattern}" for name, date in dates if not date.zoned]
+    dates = [
+        f"{name}={found.notation.pattern}"
+        for name, found in read.formats
+        if isinstance(found.notation, DateNotation) and not found.notation.zoned
+    ]
+    if dates:
+        yield "date_format", dates
 
 
 def _settings(kind: type[Settings], said: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
